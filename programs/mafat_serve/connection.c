@@ -17,13 +17,13 @@
 enum {
   PIECE = 16 << 10, /* bytes that are moved at once; of a body, four of them, then others have their
                        turn */
-  LEAST_RATE = 16,  /* KB a second, of a body or an answer */
+  LEAST_RATE = 16,  /* lowest allowed rate of a body or an answer, KB/s */
   PLAN_ROOM = 128 << 10,
   MAP_ROOM = 512 << 10,
   SMALL_ROOM = 16 << 10
 };
 static const double drain_ms = 2000,
-                    idle_times = 3; /* an idle connection may stay for so many timeouts */
+                    idle_times = 3; /* timeouts until an idle connection is closed */
 
 static const char json[] = "application/json", text[] = "text/plain; charset=utf-8",
                   metrics[] = "text/plain; version=0.0.4; charset=utf-8";
@@ -35,10 +35,10 @@ static void enter(struct mafat_connection *c, enum mafat_connection_state state,
   c->until_ms = c->since_ms + ms;
 }
 
-/* ---- room ---- */
+/* ---- memory ---- */
 
-/* Empties the body, also after an answer that exceeded its capacity: else the next client's picture
- * would be appended to it. */
+/* Truncates the body file to 0 bytes and returns its memory to the pool. False: cannot truncate.
+ * An answer is stored in the same file and may be longer than the granted memory. */
 static bool leave_body(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   const bool emptied = ftruncate(c->body_fd, 0) == 0;
@@ -47,7 +47,7 @@ static bool leave_body(struct mafat_connection *c, struct mafat_connection_pool 
   return emptied;
 }
 
-/* Keeps as much of the granted memory as n bytes need. */
+/* Returns the granted memory that n bytes do not need to the pool. */
 static void leave_some_room(struct mafat_connection *c, struct mafat_connection_pool *pool,
                             size_t n)
 {
@@ -59,7 +59,7 @@ static void leave_some_room(struct mafat_connection *c, struct mafat_connection_
 
 /* ---- answers ---- */
 
-/* retry: seconds; 0: nothing is said of it. */
+/* retry: seconds for Retry-After; 0: no such field. allow: NULL for no Allow field. */
 static void put_head(struct mafat_connection *c, int status, const char *type, const char *allow,
                      int retry)
 {
@@ -76,13 +76,13 @@ static void put_head(struct mafat_connection *c, int status, const char *type, c
   c->head_bytes = (size_t)n;
 }
 
-/* If all places are taken, the answer asks the client to close, since others wait for the place. */
+/* If all places are taken, the connection closes after the answer: other clients wait for it. */
 static void begin_answer(struct mafat_connection *c, struct mafat_connection_pool *pool, int status,
                          const char *type, const char *allow, int retry)
 {
   if (!c->keeps || pool->ends || pool->n_held >= MAFAT_POOL_HELD || c->turned) c->closes = true;
   put_head(c, status, type, allow, retry);
-  if (c->only_head) c->answer_bytes = 0; /* the length is announced as for GET */
+  if (c->only_head) c->answer_bytes = 0; /* HEAD: the length of GET is announced */
   c->sent = 0;
   mafat_pool_count(pool, status);
   enter(c, MAFAT_CONNECTION_SENDS,
@@ -97,7 +97,7 @@ static void answer_fixed(struct mafat_connection *c, struct mafat_connection_poo
   begin_answer(c, pool, 200, type, NULL, 0);
 }
 
-/* It has room of its own that is no part of the pool's: a page of its body. */
+/* The error text needs no memory of the pool: each body file has one page of its own. */
 static void answer_error(struct mafat_connection *c, struct mafat_connection_pool *pool, int status,
                          const char *wrong, const char *allow, int retry)
 {
@@ -106,7 +106,7 @@ static void answer_error(struct mafat_connection *c, struct mafat_connection_poo
   begin_answer(c, pool, status, json, allow, retry);
 }
 
-/* Closes, since the next request cannot be told from the rest of this one. */
+/* Closes the connection after the answer, since the start of the next request is unknown. */
 static void answer_error_and_close(struct mafat_connection *c, struct mafat_connection_pool *pool,
                                    int status, const char *wrong, int retry)
 {
@@ -154,12 +154,12 @@ static void invite(struct mafat_connection *c)
 {
   static const char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
   if (!c->expects || c->have > 0) return;
-  ssize_t sent = write(c->fd, line, sizeof line - 1); /* there is nothing else on its way: it goes,
-                                                         or the other end does not wait for ever */
+  ssize_t sent = write(c->fd, line, sizeof line - 1); /* the socket's queue is empty, so it fits;
+                                                         if not, the client sends after a while */
   (void)sent;
 }
 
-/* There is room now: the body, if there is one, may come. */
+/* Memory was granted: begins to receive the body. Without a body, queues the job. */
 static void take_body(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   const size_t here = c->have < c->job.body_bytes ? c->have : c->job.body_bytes;
@@ -189,7 +189,7 @@ static bool try_room(struct mafat_connection *c, struct mafat_connection_pool *p
   return true;
 }
 
-/* Queues the job, unless others wait before it. */
+/* Begins the job if memory is free and no other waits; else waits for memory. */
 static void queue(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   if (pool->n_queued == 0 && try_room(c, pool)) return;
@@ -236,7 +236,7 @@ static void answer_metrics(struct mafat_connection *c, struct mafat_connection_p
   begin_answer(c, pool, 200, metrics, NULL, 0);
 }
 
-/* A body that is refused may be longer than memory can be. */
+/* Carries out the route of a request. A rejected body may have any length, also above SIZE_MAX. */
 static void follow(struct mafat_connection *c, struct mafat_connection_pool *pool,
                    const struct mafat_route *route, uint64_t body_bytes)
 {
@@ -248,7 +248,7 @@ static void follow(struct mafat_connection *c, struct mafat_connection_pool *poo
   case MAFAT_ROUTE_METRICS: answer_metrics(c, pool); break;
   case MAFAT_ROUTE_JOB: begin_job(c, pool, route, body_bytes); break;
   case MAFAT_ROUTE_REFUSED:
-    if (body_bytes) c->closes = true; /* it is not read */
+    if (body_bytes) c->closes = true; /* the body is not read */
     answer_error(c, pool, route->status, route->wrong, route->allow, 0);
     break;
   }
@@ -285,7 +285,7 @@ static void lose(struct mafat_connection *c, struct mafat_connection_pool *pool)
   mafat_connection_close(c, pool);
 }
 
-/* Bytes that came; 0: none now; -1: it has ended, in whatever way. */
+/* Number of bytes received; 0: none now; -1: end of the connection, or an error. */
 static ssize_t receive(struct mafat_connection *c, char *bytes, size_t n)
 {
   ssize_t got = read(c->fd, bytes, n);
@@ -325,7 +325,8 @@ static void drain(struct mafat_connection *c, struct mafat_connection_pool *pool
   }
 }
 
-/* The next bytes to send: a head together with what follows. -1: it cannot be read back. */
+/* Copies the next bytes to send, from the head and the answer. Returns their number; -1: the answer
+ * cannot be read from the body file. */
 static ssize_t next_piece(const struct mafat_connection *c, char piece[PIECE])
 {
   size_t n = 0;
@@ -341,7 +342,7 @@ static ssize_t next_piece(const struct mafat_connection *c, char piece[PIECE])
   return (ssize_t)(n + some);
 }
 
-/* The next request may be there already. */
+/* Closes the connection or goes on with the next request, which may have been received already. */
 static void finish_answer(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   c->n_answered++;
@@ -370,7 +371,7 @@ static void send_answer(struct mafat_connection *c, struct mafat_connection_pool
   finish_answer(c, pool);
 }
 
-/* ---- from outside ---- */
+/* ---- called by server.c ---- */
 
 static void place(struct mafat_connection *c, struct mafat_connection_pool *pool, int fd)
 {
@@ -422,7 +423,7 @@ static void answer_job(struct mafat_connection *c, struct mafat_connection_pool 
   begin_answer(c, pool, c->job.status, c->job.type, NULL, 0);
 }
 
-/* Nobody will read the answer. */
+/* The client has closed. A job that runs already ends first: `gone` marks the connection. */
 static void leave_job_queue(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   if (mafat_job_queue_drop(pool->job_queue, &c->job)) lose(c, pool);

@@ -73,7 +73,7 @@ static enum mafat_http_method find_method(struct mafat_http_text t)
   return mafat_http_is(t, "POST") ? MAFAT_HTTP_POST : MAFAT_HTTP_OTHER;
 }
 
-/* "/a?b", "*", or, as proxies are asked, "http://host/a?b". */
+/* Splits "/a?b", "*", or the form for proxies, "http://host/a?b". False: invalid. */
 static bool split_target(struct mafat_http_request *r, struct mafat_http_text t)
 {
   static const char scheme[] = "http://", asterisk[] = "*";
@@ -101,8 +101,8 @@ static enum mafat_http_progress read_version(struct mafat_http_request *r, struc
   return MAFAT_HTTP_WHOLE;
 }
 
-/* The line, as far as it is there, has nothing that none can have: who speaks something else hears
- * of it at once. */
+/* False if the incomplete first line has a byte that no request line has. A client of another
+ * protocol is thus rejected at once. */
 static bool begins_well(const char *line, const char *end)
 {
   for (const char *p = line; p < end; p++)
@@ -132,7 +132,7 @@ static enum mafat_http_progress read_first(struct mafat_http_request *r, const c
 
 /* ---- fields ---- */
 
-/* Seen so far, where twice is once too often. */
+/* Fields seen so far, of those that may occur only once. */
 struct seen_headers {
   bool host, length, coding;
 };
@@ -151,7 +151,7 @@ static enum mafat_http_progress read_length(struct mafat_http_request *r, struct
   return MAFAT_HTTP_WHOLE;
 }
 
-/* "close" or "keep-alive" among words with commas between. */
+/* Finds "close" or "keep-alive" in a list with commas. */
 static void read_connection(struct mafat_http_request *r, struct mafat_http_text t)
 {
   for (const char *p = t.bytes, *end = t.bytes + t.n; p < end;) {
@@ -231,7 +231,7 @@ static const char *find_end(const char *line, const char *end, const char **next
   return feed > line && feed[-1] == '\r' ? feed - 1 : feed;
 }
 
-/* A line feed alone is no end: others may see none there. */
+/* A line must end with CR LF: a proxy may not treat a lone LF as an end. */
 static bool is_well_ended(const char *end)
 {
   return *end == '\r';
@@ -263,7 +263,7 @@ enum mafat_http_progress mafat_http_read(struct mafat_http_request *r, const cha
   return MAFAT_HTTP_PART;
 }
 
-/* ---- what is in it ---- */
+/* ---- values of a request ---- */
 
 static int hex_of(char c)
 {
@@ -272,7 +272,7 @@ static int hex_of(char c)
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* "%2F" and "+" become what they stand for. */
+/* Decodes "%2F" and "+". */
 static bool decode(struct mafat_http_text t, char *text, size_t capacity)
 {
   size_t to = 0;
@@ -322,7 +322,7 @@ bool mafat_http_bears(const struct mafat_http_request *r, const char *token)
   struct mafat_http_text given =
       trim(r->authorization.bytes + skip, r->authorization.bytes + r->authorization.n);
   volatile unsigned char differs =
-      given.n != n; /* all of what was given is looked at, whatever of it is right */
+      given.n != n; /* the time depends only on the length that the client sent */
   for (size_t i = 0; i < given.n; i++)
     differs = (unsigned char)(differs | (given.bytes[i] ^ token[n ? i % n : 0]));
   return !differs && n > 0;
@@ -337,7 +337,7 @@ bool mafat_http_is_own(const struct mafat_http_request *r)
     size_t n = (size_t)(end - p - 3);
     return r->host.bytes && n == r->host.n && strncasecmp(p + 3, r->host.bytes, n) == 0;
   }
-  return false; /* "null": of a file, or hidden */
+  return false; /* "null": the origin of a local file, or a hidden one */
 }
 
 const char *mafat_http_reason(int status)

@@ -28,7 +28,8 @@ union address {
   struct sockaddr_un file;
 };
 
-/* A name that begins with a NUL is no file's, and as long as it is said to be. */
+/* Length of an address for bind(). A name that begins with a NUL (abstract socket) has no
+ * terminating NUL, so its length must be exact. */
 static socklen_t address_bytes(const union address *a)
 {
   if (a->any.sa_family == AF_UNIX)
@@ -48,7 +49,7 @@ static bool read_port(const char *text, uint16_t *port)
   return true;
 }
 
-/* "unix:PATH"; "unix:@NAME" is in no folder, and goes with who listens there. */
+/* "unix:PATH" or "unix:@NAME". The latter is an abstract socket: no file, gone when closed. */
 static bool read_path(union address *a, const char *path)
 {
   const size_t n = strlen(path);
@@ -59,7 +60,7 @@ static bool read_path(union address *a, const char *path)
   return true;
 }
 
-/* Address and port stand apart at the last colon. */
+/* "ADDRESS:PORT", split at the last colon. */
 static bool read_address(union address *a, const char *text)
 {
   char host[ADDRESS_ROOM];
@@ -103,7 +104,7 @@ static void remove_old(const union address *a)
   close(fd);
 }
 
-/* Accepted sockets inherit these queue sizes, and send at once. */
+/* Accepted sockets inherit the queue sizes and TCP_NODELAY. */
 static bool set_up(int fd, const union address *a)
 {
   const int one = 1, queue = MAFAT_LISTENERS_QUEUE;
@@ -112,7 +113,7 @@ static bool set_up(int fd, const union address *a)
   setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &queue, sizeof queue);
   if (a->any.sa_family != AF_UNIX) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   if (a->any.sa_family == AF_INET6)
-    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one); /* of IPv4 another listener */
+    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one); /* IPv4 has another listener */
   remove_old(a);
   return bind(fd, &a->any, address_bytes(a)) == 0 && listen(fd, BACKLOG) == 0;
 }
@@ -130,7 +131,7 @@ int mafat_listeners_number(int fd, int first)
 static void name_listener(int fd, char *text, size_t capacity)
 {
   union address a = {.any = {.sa_family = AF_INET}};
-  socklen_t n = sizeof a; /* what is not written of a path stays 0 */
+  socklen_t n = sizeof a; /* getsockname() may not terminate a path */
   char host[ADDRESS_ROOM] = "?";
   getsockname(fd, &a.any, &n);
   if (a.any.sa_family == AF_UNIX) {

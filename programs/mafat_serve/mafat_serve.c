@@ -1,6 +1,6 @@
-/* mafat_serve: answers pictures over HTTP inside a memory budget. One thread talks (server.h), this
- * one computes (work.h); what lies between is the job queue. Read top to bottom: all that is needed
- * is opened, and made resident, before the first request is. */
+/* mafat_serve: answers pictures over HTTP inside a memory budget. One thread serves
+ * connections (server.h), the main thread runs jobs (work.h), and the job queue connects them. All
+ * files are opened and all memory is made resident before the first request is read. */
 #include "programs/mafat_serve/server.h"
 #include "programs/mafat_serve/token.h"
 #include "programs/mafat_serve/work.h"
@@ -19,10 +19,10 @@ static struct serving {
   struct mafat_job_queue job_queue;
   struct mafat_dry_run *dry_run;
   char token[MAFAT_TOKEN_ROOM];
-  size_t reserve_bytes; /* of the session's: a server's */
+  size_t reserve_bytes; /* part of the session's reserve that the server needs */
 } serving; /* large buffers: not on the stack */
 
-/* ---- what it takes ---- */
+/* ---- memory of the server ---- */
 
 static size_t choose_room(const struct serving *s)
 {
@@ -76,7 +76,7 @@ static int open_model(struct serving *s)
   struct mafat_model_options m = mafat_session_model_options(session);
   int code = o->names ? mafat_names_read(&session->names, o->names, &session->d) : MAFAT_OK;
   if (code == MAFAT_OK) code = mafat_session_open_dry_run(session, &s->dry_run, &m, &session->d);
-  m.warnings = (struct mafat_warning_sink){NULL, NULL}; /* they were told of the query */
+  m.warnings = (struct mafat_warning_sink){NULL, NULL}; /* the dry run printed them */
   if (code == MAFAT_OK) code = mafat_session_open_model(session, &m);
   if (code) return code;
   mafat_session_check_names(session);
@@ -118,8 +118,8 @@ static void report(const struct serving *s)
 
 /* ---- ending ---- */
 
-/* A second signal ends it at once: the same one by itself, as its action was reset, the other one
- * here. */
+/* Signal handler. The first signal ends the server after its requests, a second one at once: the
+ * same signal has its default action again, and another one ends the process here. */
 static void end(int signal)
 {
   static volatile sig_atomic_t ends;
@@ -166,13 +166,13 @@ static int serve(struct serving *s)
   return code;
 }
 
-/* Predicts as the model would be opened, with a dry run next to it. */
+/* Implements --predict: reports the plan that the server would open. */
 static int predict(struct serving *s)
 {
   struct mafat_model_options m = mafat_session_model_options(&s->session);
   m.warnings = (struct mafat_warning_sink){NULL, NULL};
   mafat_session_open_dry_run(&s->session, &s->dry_run, &m,
-                             NULL); /* a failure is reported by what follows */
+                             NULL); /* the next call reports a failure */
   return mafat_session_predict(&s->session);
 }
 
@@ -199,7 +199,7 @@ int main(int argc, char **argv)
   session->start_ms = mafat_session_now_ms();
   signal(SIGPIPE, SIG_IGN);
 #ifdef __GLIBC__
-  mallopt(M_MMAP_THRESHOLD, 128 << 10); /* as run_inference has it */
+  mallopt(M_MMAP_THRESHOLD, 128 << 10); /* as in run_inference */
 #endif
   mafat_writer_open(&session->out, STDOUT_FILENO);
   if (read_command_line(s, argc, argv)) {

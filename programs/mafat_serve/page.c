@@ -1,7 +1,7 @@
 /* Holds page.html as a byte array. Sent by connection.c. */
 #include "programs/mafat_serve/page.h"
 
-/* The file's bytes, by the assembler: the Makefile knows that this is made of it. */
+/* The assembler includes the file; the Makefile lists it as a prerequisite of this object. */
 __asm__(".section .rodata\n"
         ".global mafat_page\n"
         ".hidden mafat_page\n"

@@ -1,4 +1,4 @@
-/* Decides what a request asks for and whether it may. Called by connection.c. */
+/* Decides what a request asks for and whether it is allowed. Called by connection.c. */
 #include "programs/mafat_serve/route.h"
 
 #include "include/mafat_video.h"
@@ -11,11 +11,11 @@
 #include <string.h>
 #include <strings.h>
 
-enum { SIDE = 1 << 16 }; /* of a frame */
+enum { SIDE = 1 << 16 }; /* largest width and height of a frame, pixels */
 
 static const struct url_path {
   const char *path;
-  bool get, post, open; /* open: no token is asked for */
+  bool get, post, open; /* methods; open: needs no token */
   enum mafat_route_kind kind; /* of GET */
   enum mafat_job_kind job;    /* if `kind` is MAFAT_ROUTE_JOB */
 } places[] = {{"/", true, true, true, MAFAT_ROUTE_PAGE, MAFAT_JOB_PICTURE},
@@ -39,7 +39,7 @@ static const struct url_path *find_place(const struct mafat_http_request *r)
   return NULL;
 }
 
-/* ---- what stands in the query ---- */
+/* ---- parameters of the query ---- */
 
 static bool read_fraction(const char *text, float *value)
 {
@@ -48,7 +48,7 @@ static bool read_fraction(const char *text, float *value)
   return mafat_decimal_begins(text) && !*end && *value >= 0 && *value <= 1;
 }
 
-/* False: it is no such number. Where it is not given the value stays. */
+/* Reads a fraction from the query. Without the parameter, the value stays. False: invalid. */
 static bool take_fraction(const struct mafat_http_request *r, const char *name, float *value)
 {
   char text[32];
@@ -56,7 +56,7 @@ static bool take_fraction(const struct mafat_http_request *r, const char *name, 
   return found == 0 || (found > 0 && read_fraction(text, value));
 }
 
-/* By ffmpeg's name, or GStreamer's. */
+/* Finds a format by the name in ffmpeg or GStreamer. False: unknown. */
 static bool find_format(struct mafat_job_frame *f, const char *name)
 {
   static const struct {
@@ -74,7 +74,7 @@ static bool find_format(struct mafat_job_frame *f, const char *name)
   return false;
 }
 
-/* 0: there is no such frame. */
+/* Bytes of a frame; 0: the library rejects its size or format. */
 static uint64_t frame_bytes(const struct mafat_job_frame *f)
 {
   char text[40];
@@ -115,7 +115,7 @@ static int find_word(struct mafat_http_text type, const char *name, char *value,
   return found;
 }
 
-/* "640x480" */
+/* Reads width and height: "640x480". */
 static bool read_sides(const char *text, struct mafat_job_frame *f)
 {
   char *end;
@@ -148,7 +148,7 @@ static bool read_type(const struct mafat_http_request *r, char size[24], char fo
   return find_word(r->type, "format", format, 16) == 1;
 }
 
-/* NULL: there is none, or it is good; else what is wrong. */
+/* Reads size and format of a raw frame. Returns what is wrong; NULL: nothing, or no frame. */
 static const char *take_frame(struct mafat_route *route, const struct mafat_http_request *r)
 {
   char size[24], format[16];
@@ -199,7 +199,7 @@ static void find_plan(struct mafat_route *route, const struct mafat_http_request
     refuse(route, 400, "?memory expects a size like 64M, 16384K or bytes");
 }
 
-/* ---- all of it ---- */
+/* ---- the route ---- */
 
 static bool is_allowed(const struct url_path *p, const struct mafat_http_request *r)
 {

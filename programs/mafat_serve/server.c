@@ -14,7 +14,8 @@
 
 enum {
   STACK = 128 << 10,
-  /* Kernel memory of a connection: socket, file, inode, and those of its body with a page. */
+  /* Kernel memory of a connection: its socket and its body file, each with file and inode, and one
+     page of the body. */
   RECORDS = 12 << 10,
   FIRST_LISTENER = 1,
   FIRST_PLACE = FIRST_LISTENER + MAFAT_SANDBOX_LISTENERS,
@@ -22,10 +23,10 @@ enum {
 };
 static const double look_ms = 100, pause_ms = 200, fresh_ms = 1000;
 static const double most_ms =
-    10000; /* until it looks, whatever happened: who wakes it may have been unable to */
+    10000; /* longest poll: a wake-up may have been lost */
 
 static atomic_bool ends;
-static struct mafat_job_queue *signalled; /* whose wake_fd the handler writes to */
+static struct mafat_job_queue *signalled; /* queue whose wake_fd the signal handler writes to */
 
 void mafat_server_end(void)
 {
@@ -35,7 +36,7 @@ void mafat_server_end(void)
 
 size_t mafat_server_bytes(size_t capacity_bytes)
 {
-  const size_t queues = 2 * 2 * MAFAT_LISTENERS_QUEUE; /* both, as the kernel counts them */
+  const size_t queues = 2 * 2 * MAFAT_LISTENERS_QUEUE; /* both directions; the kernel counts twice the size */
   return capacity_bytes + STACK + MAFAT_POOL_SIZE * (RECORDS + queues);
 }
 
@@ -45,7 +46,7 @@ int mafat_server_open(struct mafat_server *server, struct mafat_diagnostic *d)
   for (int i = 0; i < MAFAT_POOL_SIZE; i++) server->places[i].body_fd = -1;
   for (int i = 0; i < MAFAT_POOL_SIZE; i++) {
     struct mafat_connection *c = &server->places[i];
-    memset(c->bytes, 1, sizeof c->bytes); /* pages of zeros would be none of its own */
+    memset(c->bytes, 1, sizeof c->bytes); /* makes the pages resident */
     c->turned = i >= MAFAT_POOL_HELD;
     c->body_fd = mafat_listeners_number(memfd_create("mafat_serve body", MFD_CLOEXEC),
                                         MAFAT_SANDBOX_FIRST_BODY);
@@ -63,9 +64,9 @@ void mafat_server_close(struct mafat_server *server)
   mafat_listeners_close(&server->listeners);
 }
 
-/* ---- who comes in ---- */
+/* ---- new connections ---- */
 
-/* A place of the first n from `from` on that is free; NULL. */
+/* First free place of the n places from `from` on; NULL: none. */
 static struct mafat_connection *find_free(struct mafat_server *s, int from, int n)
 {
   for (int i = from; i < from + n; i++)
@@ -73,8 +74,8 @@ static struct mafat_connection *find_free(struct mafat_server *s, int from, int 
   return NULL;
 }
 
-/* Who has waited longest for the next request of theirs, and long enough that none is on its way.
- */
+/* The connection that has been idle longest, at least fresh_ms; NULL: none. A fresher one may have
+ * a request on its way. */
 static struct mafat_connection *find_idle(struct mafat_server *s, double now)
 {
   struct mafat_connection *oldest = NULL;
@@ -87,8 +88,8 @@ static struct mafat_connection *find_idle(struct mafat_server *s, double now)
   return oldest;
 }
 
-/* A place for a new connection: a normal one, or one for being asked to come again; NULL: the
- * client waits outside. */
+/* A place for a new connection: free, or of an idle connection, or, if the queue is long, one of
+ * those that only answer 503. NULL: the client waits in the listener's backlog. */
 static struct mafat_connection *find_place(struct mafat_server *s, double now)
 {
   struct mafat_connection *c = find_free(s, 0, MAFAT_POOL_HELD);
@@ -106,7 +107,7 @@ static void take_in(struct mafat_server *s, struct mafat_connection *c, int fd)
     mafat_connection_turn_away(c, &s->pool, fd, (int)ceil(wait_ms * 1e-3));
     return;
   }
-  mafat_connection_close(c, &s->pool); /* if an idle one was there */
+  mafat_connection_close(c, &s->pool); /* the idle one, if any */
   mafat_connection_begin(c, &s->pool, fd);
 }
 
@@ -120,7 +121,7 @@ static void accept_all(struct mafat_server *s, int listener)
       take_in(s, c, fd);
     } else {
       if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-        s->pauses_until_ms = now + pause_ms; /* no descriptors, no memory */
+        s->pauses_until_ms = now + pause_ms; /* out of descriptors or memory: retry later */
       return;
     }
   }
@@ -148,7 +149,7 @@ static void begin_end(struct mafat_server *s)
   mafat_job_queue_end(s->pool.job_queue);
 }
 
-/* Files to be waited for, and how long. */
+/* Fills in the files to poll. Returns the timeout of poll() in milliseconds. */
 static int gather(struct mafat_server *s, struct pollfd files[FILES])
 {
   const double now = mafat_session_now_ms();
@@ -162,7 +163,7 @@ static int gather(struct mafat_server *s, struct pollfd files[FILES])
   for (int i = 0; i < MAFAT_POOL_SIZE; i++) {
     const struct mafat_connection *c = &s->places[i];
     const bool there = c->state != MAFAT_CONNECTION_FREE &&
-                       !c->gone; /* of one that is gone nothing more is to be heard */
+                       !c->gone; /* a gone client sends nothing more */
     files[FIRST_PLACE + i] = (struct pollfd){there ? c->fd : -1, mafat_connection_events(c), 0};
     if (there && c->until_ms < until) until = c->until_ms;
   }
@@ -173,7 +174,7 @@ static void hear(const struct mafat_server *s)
 {
   uint64_t n;
   ssize_t got = read(s->pool.job_queue->wake_fd, &n, sizeof n);
-  (void)got; /* nothing to be read is nothing new */
+  (void)got; /* only resets the counter; it may be 0 */
 }
 
 static bool is_over(const struct mafat_server *s)
@@ -190,7 +191,7 @@ static void *run(void *context)
   struct pollfd files[FILES];
   while (!is_over(s)) {
     int ready = poll(files, FILES, gather(s, files));
-    if (ready < 0) memset(files, 0, sizeof files); /* a signal, at most */
+    if (ready < 0) memset(files, 0, sizeof files); /* interrupted by a signal */
     if (files[0].revents) hear(s);
     for (int i = 0; i < MAFAT_POOL_SIZE; i++)
       if (s->places[i].state != MAFAT_CONNECTION_FREE)

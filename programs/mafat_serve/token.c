@@ -42,7 +42,7 @@ static int read_file(char token[MAFAT_TOKEN_ROOM], const char *path, struct mafa
   return code;
 }
 
-/* The environment is for everybody to see who may look at the process. */
+/* Overwrites and unsets the variable: other processes can read /proc/PID/environ. */
 static void wipe(char *value, const char *variable)
 {
   memset(value, 0, strlen(value));

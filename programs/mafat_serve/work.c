@@ -17,7 +17,7 @@ enum { CLASSES = 5 }; /* reported classes, as in run_inference */
 
 static const char json[] = "application/json", svg[] = "image/svg+xml";
 
-/* ---- what is written ---- */
+/* ---- answers ---- */
 
 void mafat_work_begin(struct mafat_writer *w, int fd, size_t capacity)
 {
@@ -66,7 +66,7 @@ static int status_of(int code, bool of_input)
   }
 }
 
-/* The name under which the library knows a body is nothing to those who sent it. */
+/* Replaces the body's path in a message: clients do not know it. */
 static void report_picture(const char *path, struct mafat_diagnostic *d)
 {
   char rest[sizeof d->text];
@@ -76,7 +76,7 @@ static void report_picture(const char *path, struct mafat_diagnostic *d)
   snprintf(d->text, sizeof d->text, "the picture%.480s", rest);
 }
 
-/* *began: false where there was no run, whose facts are those of the one before. */
+/* *began: false if no run began; then the run facts are those of the previous run. */
 static int run_body(struct mafat_model *m, const struct mafat_job *job, bool *began,
                     struct mafat_diagnostic *d)
 {
@@ -117,7 +117,7 @@ static void write_found(struct mafat_job *job, const struct mafat_run_report *r,
   job->answer_bytes = mafat_work_end(&w);
 }
 
-/* Writes as many boxes as there is capacity for, the most confident first. */
+/* Writes the boxes that fit, the most confident first. */
 static void write_boxes(struct mafat_job *job, struct mafat_run_report *r,
                         struct mafat_detections *boxes, const struct mafat_run_facts *run,
                         double waited_ms)
@@ -155,7 +155,7 @@ static int find(const struct mafat_job_worker *work, struct mafat_job *job,
   return code;
 }
 
-/* False: there was no run. */
+/* Runs one picture and writes its answer. False: no run began. */
 static bool answer_picture(const struct mafat_job_worker *work, struct mafat_job *job,
                            struct mafat_job_queue_run *ran)
 {
@@ -167,7 +167,7 @@ static bool answer_picture(const struct mafat_job_worker *work, struct mafat_job
   int code = run_body(m, job, &began, &d);
   mafat_model_last_run(m, &run);
   const bool of_input = run.input_failed || !began;
-  if (code) run.image_ms = run.layers_ms = 0; /* else those of the picture before */
+  if (code) run.image_ms = run.layers_ms = 0; /* they may be those of the previous picture */
   *ran = (struct mafat_job_queue_run){run.image_ms, run.layers_ms, code && !of_input};
   job->status = 200;
   job->type = json;
@@ -178,7 +178,7 @@ static bool answer_picture(const struct mafat_job_worker *work, struct mafat_job
   } else if (!job->answer_bytes) {
     fail(job, 503, "there is no room for the answer now");
   }
-  malloc_trim(0); /* of what decoder and answer left */
+  malloc_trim(0); /* heap that decoder and answer have freed */
   return began;
 }
 
@@ -289,13 +289,13 @@ static void report_plan(const struct mafat_job_worker *work, struct mafat_job *j
   job->status = 200;
   job->type = job->kind == MAFAT_JOB_MAP ? svg : json;
   job->answer_bytes = mafat_work_end(&w);
-  if (code == MAFAT_ENOMEM) fail(job, 503, "out of memory"); /* the library's line names files */
+  if (code == MAFAT_ENOMEM) fail(job, 503, "out of memory"); /* the library's message names files */
   else if (code) fail(job, 400, d.text);
   else if (!job->answer_bytes) fail(job, 503, "there is no room for the answer: see --room");
   malloc_trim(0);
 }
 
-/* ---- all ---- */
+/* ---- the loop of jobs ---- */
 
 void mafat_job_worker_run(const struct mafat_job_worker *work)
 {

@@ -10,7 +10,7 @@
 
 #include "programs/shared/writer.h"
 
-/* The file has octal escapes for what is white space in a path. */
+/* Decodes the octal escapes of /proc/swaps, in place. */
 static void unescape(char *text)
 {
   char *to = text;
@@ -25,7 +25,7 @@ static void unescape(char *text)
   *to = '\0';
 }
 
-/* By hand: libproc2 knows the sum of all swap, not its devices. */
+/* Reads /proc/swaps, since libproc2 reports the sum of all swap, not the devices. */
 static void find_swaps(struct limit_check *c)
 {
   char text[1024];
@@ -88,7 +88,7 @@ void check_machine(struct limit_check *c, const struct limit_group *g)
   c->cpuset = g->has_cpuset;
 }
 
-/* Programs and features that are possible but not installed; at most four. */
+/* Lists programs and features that this machine could have but lacks. Returns their number. */
 static int find_missing(const struct limit_check *c, const char *missing[4])
 {
   int n = 0;

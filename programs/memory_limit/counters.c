@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One line of a group's file: its name and where the number goes. */
+/* One line of a counter file. */
 struct counter_line {
   const char *name;
   int64_t *value;
@@ -23,7 +23,7 @@ static void take_line(const char *name, const char *value, const struct counter_
     if (strcmp(name, lines[i].name) == 0) *lines[i].value = strtoll(value, NULL, 10);
 }
 
-/* memory.stat */
+/* Reads lines of memory.stat. */
 static void read_stat(const struct limit_group *g, const struct counter_line *lines, size_t n_lines)
 {
   struct cgroup_stat stat;
@@ -37,7 +37,7 @@ static void read_stat(const struct limit_group *g, const struct counter_line *li
   if (handle) cgroup_read_stats_end(&handle);
 }
 
-/* Other files of such lines. */
+/* Reads lines of another file with a name and a number a line. */
 static void read_lines(const struct limit_group *g, const char *file,
                        const struct counter_line *lines, size_t n_lines)
 {
@@ -50,7 +50,7 @@ static void read_lines(const struct limit_group *g, const char *file,
   if (handle) cgroup_read_value_end(&handle);
 }
 
-/* A file of one number. */
+/* Reads a file with one number; NOT_COUNTED: unreadable. */
 static int64_t read_number(const struct limit_group *g, const char *file)
 {
   void *handle = NULL;
@@ -75,9 +75,8 @@ void counters_memory(const struct limit_group *g, struct group_memory *m)
   if (!v1) m->swap_bytes = read_number(g, "memory.swap.current");
 }
 
-/* The most of swap and memory together that v1 has seen, less the most of memory: that much was
- * swapped. v1 charges both in batches, also where it is refused, so that a little may be memory
- * still. */
+/* Peak of memory plus swap less the peak of memory: a lower bound of the swap peak. It may be a
+ * little too high, since v1 charges both in batches, also when the charge is refused. */
 static int64_t swap_peak_v1(const struct limit_group *g, int64_t peak_bytes)
 {
   int64_t both = read_number(g, "memory.memsw.max_usage_in_bytes");
@@ -86,8 +85,8 @@ static int64_t swap_peak_v1(const struct limit_group *g, int64_t peak_bytes)
   return both - peak_bytes > batch ? both - peak_bytes : 0;
 }
 
-/* If memory plus swap is limited to no more than memory, that limit is the one that is hit;
- * newer kernels count hits of the other only. */
+/* Number of times that a limit was hit. If the limit of memory plus swap is not above that of
+ * memory, the former is hit; newer kernels count only the latter. */
 static int64_t limit_hits_v1(const struct limit_group *g)
 {
   int64_t memory = read_number(g, "memory.failcnt"), both = read_number(g, "memory.memsw.failcnt");
@@ -113,8 +112,7 @@ void counters_events(const struct limit_group *g, struct group_events *e)
   e->swap_peak_bytes = v1 ? swap_peak_v1(g, e->peak_bytes) : read_number(g, "memory.swap.peak");
 }
 
-/* ---- the process: by hand, as libproc2's pids know neither VmHWM nor io and need libsystemd ----
- */
+/* ---- the process: read from /proc; libproc2 reports neither VmHWM nor io ---- */
 
 static void read_proc(pid_t pid, const char *file, const struct counter_line *lines, size_t n_lines)
 {

@@ -13,7 +13,7 @@
 
 enum { EVICT_TRIES = 50, EVICT_PAUSE_NS = 20000000 };
 
-/* Pages of the file in the page cache, or -1. */
+/* Number of pages of the file in the page cache; -1: unknown. */
 static long pages_cached(int fd, size_t bytes)
 {
   if (bytes == 0) return 0;
@@ -42,7 +42,7 @@ bool file_evict(const char *path, struct why *why)
   long left = -1;
   for (int i = 0; i < EVICT_TRIES && left != 0; i++) {
     if (i > 0) nanosleep(&pause, NULL);
-    fsync(fd); /* what is dirty stays */
+    fsync(fd); /* dirty pages would not be evicted */
     posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     left = pages_cached(fd, (size_t)st.st_size);
   }

@@ -23,7 +23,7 @@ enum { ROUNDING = 65536, REMOVE_TRIES = 400, REMOVE_PAUSE_NS = 25000000 };
 
 /* ---- values, through libcgroup ---- */
 
-/* 0, or an error of libcgroup's. */
+/* Writes a value into a group's file. Returns 0 or an error code of libcgroup. */
 static int set_value(const struct limit_group *g, const char *controller, const char *file,
                      const char *value)
 {
@@ -48,7 +48,7 @@ static bool get_value(const struct limit_group *g, const char *controller, const
   return true;
 }
 
-/* Bytes; NO_LIMIT for v2's "max" and v1's largest. */
+/* Reads a limit in bytes; NO_LIMIT for "max" (v2) and for the largest value (v1). */
 static bool get_bytes(const struct limit_group *g, const char *file, int64_t *bytes)
 {
   char text[64];
@@ -59,7 +59,7 @@ static bool get_bytes(const struct limit_group *g, const char *file, int64_t *by
   return isdigit((unsigned char)*text) || *bytes == NO_LIMIT;
 }
 
-/* Sets a limit; the kernel rounds it to pages, and some set-ups ignore it. */
+/* Sets a limit and reads it back into *kept: the kernel rounds it to pages or may ignore it. */
 static bool set_bytes(const struct limit_group *g, const char *file, int64_t bytes, int64_t *kept,
                       struct why *why)
 {
@@ -119,7 +119,7 @@ static bool make_folder(const struct limit_group *g, struct why *why)
   return !error || why_not(why, "%s cannot be made: %s", g->folder, cgroup_strerror(error));
 }
 
-/* The CPUs of a group of cpusets; where it cannot be had, affinity does it. */
+/* Makes the cpuset group with these CPUs. If this fails, the affinity alone restricts them. */
 static void make_cpuset(struct limit_group *g, const char *cpus)
 {
   char mems[256], effective[4096];
@@ -165,7 +165,7 @@ static bool limit_swap(struct limit_group *g, const struct limit_options *o, str
   if (o->swap_bytes == NO_LIMIT) return true;
   if (g->has_swap_limit && g->place->version == 1) return limit_swap_v1(g, o, why);
   if (g->has_swap_limit) return set_bytes(g, file, o->swap_bytes, &g->swap_bytes, why);
-  /* No swap, no need of a limit: the file has its heading alone. */
+  /* Without swap no limit is needed: /proc/swaps has only its heading. */
   if (o->swap_bytes == 0 &&
       (!file_read("/proc/swaps", swaps, sizeof swaps) || !strchr(swaps, '\n')))
     return true;
@@ -173,12 +173,12 @@ static bool limit_swap(struct limit_group *g, const struct limit_options *o, str
                       "swapaccount=1 to its command line and reboot");
 }
 
-/* A smaller limit of a group above ours would be the one that counts. */
+/* Fails if a group above ours has a smaller limit, which would be the effective one. */
 static bool limit_is_the_least(const struct limit_group *g, struct why *why)
 {
   char path[PATH_ROOM], text[64], group[PATH_ROOM];
   strcpy(group, g->place->parent);
-  for (;;) { /* the top as well: a container's has a limit */
+  for (;;) { /* also the root: that of a container has a limit */
     path_join(path, g->place->mount, group,
               g->place->version == 1 ? "memory.limit_in_bytes" : "memory.max");
     if (file_read(path, text, sizeof text) && isdigit((unsigned char)*text) &&
@@ -226,7 +226,7 @@ static bool attach(const struct limit_group *g, const char *controller, pid_t pi
                            cgroup_strerror(error));
 }
 
-/* Any other file would be written into, and root may. */
+/* True for a cgroup.procs file of a cgroup file system. Root could overwrite any other file. */
 static bool is_procs_file(const char *path, const struct statfs *fs)
 {
   const char *slash = strrchr(path, '/');
@@ -269,7 +269,7 @@ bool group_join(const struct limit_group *g, const struct limit_options *o, pid_
 
 /* ---- the end ---- */
 
-/* How many there were. */
+/* Kills the processes of one group. Returns how many were listed. */
 static int kill_listed(const char *folder)
 {
   char path[PATH_ROOM];
@@ -283,8 +283,8 @@ static int kill_listed(const char *folder)
 
 enum removal { KILL, REMOVE_EMPTY, REMOVE };
 
-/* Groups that the command made below its own come first. By hand: libcgroup would move processes to
- * the parent, not kill them. */
+/* Kills or removes a group, after the groups below it. Not by libcgroup, which would move the
+ * processes to the parent instead of killing them. */
 static void visit(const char *folder, enum removal removal)
 {
   char path[PATH_ROOM];
@@ -295,7 +295,7 @@ static void visit(const char *folder, enum removal removal)
       visit(path, removal);
   if (dir) closedir(dir);
   if (removal != REMOVE_EMPTY && (kill_listed(folder) > 0 || removal == KILL)) return;
-  /* v1: without it, what is cached would keep the dead group in the kernel. */
+  /* v1: else page cache charged to the group would keep it in the kernel after rmdir. */
   if (removal == REMOVE && path_join(path, folder, "", "memory.force_empty")) file_write(path, "0");
   rmdir(folder);
 }
@@ -304,7 +304,7 @@ static void kill_below(const char *folder, bool remove)
 {
   char path[PATH_ROOM];
   if (!*folder) return;
-  /* v2, from Linux 5.14 on: all at once, also what forks meanwhile. */
+  /* v2, since Linux 5.14: kills all at once, also processes forked meanwhile. */
   if (path_join(path, folder, "", "cgroup.kill")) file_write(path, "1");
   visit(folder, remove ? REMOVE : KILL);
 }
@@ -325,7 +325,7 @@ static bool remove_folder(const char *folder)
 
 bool group_remove(const struct limit_group *g)
 {
-  /* A killed process leaves its groups a little later; until then the kernel refuses. */
+  /* The kernel refuses to remove a group until the killed processes have left it. */
   bool gone = remove_folder(g->folder);
   return (strcmp(g->folder, g->cpuset_folder) == 0 || remove_folder(g->cpuset_folder)) && gone;
 }
@@ -340,7 +340,7 @@ static pid_t pid_in(const char *name)
   return (!*end || strcmp(end, "-supervisor") == 0) && pid > 0 && pid <= INT32_MAX ? (pid_t)pid : 0;
 }
 
-/* Is this process numbered where we are, and not in a container below? */
+/* True if the process is in our PID namespace, not in one below (a container). */
 static bool is_numbered_here(int pid)
 {
   char path[64], line[256];
@@ -356,8 +356,8 @@ static bool is_numbered_here(int pid)
 
 enum whose { NOBODYS, OURS, ANOTHERS };
 
-/* A group with groups below it. Processes of another container show as 0 or, on v1, not at all:
- * nobody's is what is seen. */
+/* Whose processes a group and the groups below it hold. Processes of another container have PID 0
+ * or, on v1, are not listed: then NOBODYS is returned. */
 static enum whose whose_is(const char *folder)
 {
   char path[PATH_ROOM];
@@ -387,14 +387,14 @@ static void sweep_folder(const char *mount, const char *parent)
   DIR *dir = opendir(folder);
   for (struct dirent *entry; dir && (entry = readdir(dir));) {
     pid_t pid = pid_in(entry->d_name);
-    /* One of our own number is an earlier process's as well. */
+    /* Skip groups of running processes. A group with our PID is from an earlier process. */
     if (pid == 0 || (pid != getpid() && (kill(pid, 0) == 0 || errno != ESRCH))) continue;
     if (!path_join(path, folder, entry->d_name, "") || stat(path, &st) != 0 ||
         (geteuid() != 0 && st.st_uid != geteuid()))
       continue;
     enum whose whose = whose_is(path);
     if (whose == OURS) remove_folder(path);
-    /* The kernel refuses where it is another's after all. */
+    /* If it has unseen processes after all, the kernel refuses. */
     if (whose == NOBODYS) visit(path, REMOVE_EMPTY);
   }
   if (dir) closedir(dir);

@@ -10,14 +10,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Nothing of the caller's stays open here: who reads a pipe to its end must not wait for the guard.
- */
+/* Closes all files of the caller but `keep`: a reader of its pipes must not wait for the guard. */
 static void let_go(int keep)
 {
   int null = open("/dev/null", O_RDWR);
   for (int fd = 0; fd < 3; fd++) dup2(null, fd);
   if (null > 2) close(null);
-  /* From Linux 5.9 on; else the pipes that are open by accident are few. */
+  /* Needs Linux 5.9. Before, only inherited descriptors stay open, which are rare. */
   if (keep > 3) close_range(3, (unsigned)keep - 1, 0);
   close_range((unsigned)keep + 1, ~0U, 0);
   if (chdir("/") != 0) _exit(1);
@@ -32,7 +31,7 @@ static void keep_watch(int line, const struct limit_group *g)
   const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
   for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) signal(ignored[i], SIG_IGN);
   let_go(line);
-  if (write(line, "", 1) != 1) _exit(0); /* nothing has been made yet */
+  if (write(line, "", 1) != 1) _exit(0); /* the parent died before it made anything */
   while ((n = read(line, &byte, 1)) < 0 && errno == EINTR) continue;
   if (n == 1) _exit(0);
   group_remove(g);
@@ -54,7 +53,7 @@ bool guard_start(struct guard *guard, const struct limit_group *g, struct why *w
   }
   close(ends[0]);
   guard->line = ends[1];
-  /* In its session before anything is made: what kills our process group then spares it. */
+  /* Wait until the guard has its own session: a signal to our process group then spares it. */
   ssize_t n = -1;
   while (guard->pid > 0 && (n = read(guard->line, &byte, 1)) < 0 && errno == EINTR) continue;
   if (n == 1) return true;

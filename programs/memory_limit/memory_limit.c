@@ -1,5 +1,5 @@
-/* Runs a command in a control group of its own, under a memory limit, and reports how it
- * ended. What it makes goes again in every case: see guard.h. */
+/* memory_limit: runs a command in its own control group, under a memory limit, and reports how it
+ * ended. The group is removed in any case: guard.h does it if this process is killed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -37,22 +37,22 @@ static int print(const char *text)
   return ENDED_OTHERWISE;
 }
 
-/* ---- a group, from its making to its end ---- */
+/* ---- a group, from creation to removal ---- */
 
 struct session {
-  pid_t parent; /* who started us */
+  pid_t parent; /* process that started this one */
   struct limit_place place;
   struct limit_group group;
   struct guard guard;
   struct signals signals;
 };
 
-/* On failure nothing is left. */
+/* Makes the group, with its guard. On failure removes all that was made. */
 static bool session_begin(struct session *s, const struct limit_options *o, struct why *why)
 {
   if (!group_name(&s->group, &s->place, getpid(), o->cpus != NULL, why)) return false;
   signals_block(&s->signals, s->parent);
-  prctl(PR_SET_CHILD_SUBREAPER, 1); /* what the command leaves running is ours to reap */
+  prctl(PR_SET_CHILD_SUBREAPER, 1); /* orphans of the command become our children */
   group_sweep(&s->place);
   if (!group_is_free(&s->group, why) || !guard_start(&s->guard, &s->group, why)) return false;
   return place_prepare(&s->place, o->cpus != NULL, s->guard.pid, why) &&
@@ -76,7 +76,7 @@ static int check(struct session *s, struct limit_options *o, bool found, struct 
   if (!output_open(&output, o->output, STDOUT_FILENO, &why)) return cannot(&why, NULL);
   char cpu[16];
   int first = 0;
-  /* A trial: a small limit, which no group above undercuts, and one CPU of ours. */
+  /* Try a small limit, below those of the groups above, and one of our CPUs. */
   if (sched_getaffinity(0, sizeof o->cpu_set, &o->cpu_set) == 0)
     while (first < CPU_SETSIZE - 1 && !CPU_ISSET(first, &o->cpu_set)) first++;
   snprintf(cpu, sizeof cpu, "%d", first);
@@ -99,7 +99,7 @@ static int status_of(const struct limit_watch *w)
   return w->outcome == OUTCOME_EXIT && w->exit_status == 0 ? 0 : ENDED_OTHERWISE;
 }
 
-/* A stream to the emptied file, which the command does not inherit. */
+/* Truncates the file and opens a stream on it, which the command does not inherit. */
 static FILE *timeline_begin(struct output *timeline, struct why *why)
 {
   static char buffer[TIMELINE_BUFFER];
@@ -110,7 +110,8 @@ static FILE *timeline_begin(struct output *timeline, struct why *why)
   return samples;
 }
 
-/* Everything that can fail without a group has been tried. */
+/* Makes the group, runs the command, and writes the reports. All checks that need no group were
+ * done before. Returns the exit status. */
 static int run_inside(struct session *s, const struct limit_options *o, const char *path,
                       struct output *report, struct output *timeline)
 {
@@ -134,8 +135,8 @@ static int run_inside(struct session *s, const struct limit_options *o, const ch
   return cannot(&why, NULL);
 }
 
-/* Neither is the other, nor a file that is dropped from the page cache to be read: nothing has been
- * emptied yet. */
+/* Fails if report and timeline are the same file, or one of them is a file of --evict. Called
+ * before any output is truncated. */
 static bool outputs_are_apart(const struct limit_options *o, const struct output *report,
                               const struct output *timeline, struct why *why)
 {
@@ -170,7 +171,8 @@ static int run(struct session *s, const struct limit_options *o)
   return status;
 }
 
-/* Closed streams stay closed for the command, but none of our files gets their numbers. */
+/* Opens closed standard streams, so that no file of ours gets their numbers. The command still
+ * finds them closed. */
 static void fill_standard_streams(void)
 {
   for (int fd = 0; fd < 3; fd++)

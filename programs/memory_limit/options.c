@@ -45,7 +45,7 @@ const char options_help[] =
     "  memory_limit --limit 16M --swap none -- run_inference a.cfg a.weights dog.jpg\n"
     "  memory_limit --limit 64M --json -o report.json --timeline t.csv -- sleep 1\n";
 
-/* From here on it would be v1's word for none, by the largest pages that there are. */
+/* Bound of a size: from here on v1 would treat it as no limit, with pages of 64 KiB. */
 #define MOST_BYTES (INT64_MAX / 65536 * 65536)
 
 enum {

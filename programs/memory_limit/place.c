@@ -188,7 +188,7 @@ static bool is_alone(const struct limit_place *p)
          atol(text) == (long)getpid() && !strchr(text, '\n');
 }
 
-/* ---- what would help ---- */
+/* ---- advice ---- */
 
 __attribute__((format(printf, 2, 3))) static void help_with(struct limit_place *p,
                                                             const char *format, ...)

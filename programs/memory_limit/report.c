@@ -43,7 +43,7 @@ static void add_ms(struct fields *f, const char *name, double ms)
 
 static int64_t pages(int64_t n) { return n == NOT_COUNTED ? n : n * sysconf(_SC_PAGESIZE); }
 
-/* All but the command. */
+/* Collects all fields but the command. */
 static void collect(struct fields *f, const struct limit_options *o, const struct limit_group *g,
                     const struct limit_watch *w)
 {
@@ -72,7 +72,7 @@ static void collect(struct fields *f, const struct limit_options *o, const struc
   add_count(f, "vm_hwm_bytes", w->process.vm_hwm_bytes);
   add_count(f, "resident_anon_bytes", w->process.resident_anon_bytes);
   add_count(f, "swap_peak_bytes", w->swap_peak_bytes);
-  /* v1 counts what comes back from swap only, as refaults of anonymous pages. */
+  /* v1 has no counter of pages read from swap, but of refaults of anonymous pages. */
   add_count(f, "swap_in_bytes", pages(e->swap_ins == NOT_COUNTED ? e->refaults_anon : e->swap_ins));
   add_count(f, "swap_out_bytes", pages(e->swap_outs));
   add_count(f, "system_swap_in_bytes", w->system_swap.in_bytes);
@@ -104,7 +104,7 @@ static bool write_json(struct mafat_writer *out, char *const *command, const str
 
 /* ---- CSV ---- */
 
-/* The words between spaces, in quotes as CSV has them. */
+/* Writes the command as one CSV field in quotes, its words separated by spaces. */
 static void put_command_csv(struct mafat_writer *out, char *const *command)
 {
   mafat_writer_put(out, "\"");

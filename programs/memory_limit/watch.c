@@ -20,8 +20,8 @@ const char *outcome_name(enum limit_outcome outcome)
   return names[outcome];
 }
 
-/* Sent when the thread ends that started us, which may not be the end of the parent. Of its own, as
- * SIGTERM may be ignored. */
+/* Signal for the end of the parent's thread that forked us; the parent itself may go on. A signal
+ * of its own, since SIGTERM may be ignored. */
 #define PARENT_ENDED SIGRTMIN
 
 void signals_block(struct signals *s, pid_t parent)
@@ -30,7 +30,7 @@ void signals_block(struct signals *s, pid_t parent)
   const int ends[] = {SIGINT, SIGTERM, SIGHUP};
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
     struct sigaction action;
-    /* nohup, and a shell's &, have some ignored: that stays. */
+    /* Signals ignored by nohup or a shell's & stay ignored. */
     if (sigaction(ends[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
       sigaddset(&s->watched, ends[i]);
   }
@@ -43,7 +43,7 @@ void signals_block(struct signals *s, pid_t parent)
   sigprocmask(SIG_BLOCK, &blocked, &s->before);
   s->parent = parent;
   prctl(PR_SET_PDEATHSIG, PARENT_ENDED);
-  if (getppid() != parent) raise(PARENT_ENDED); /* it died before that */
+  if (getppid() != parent) raise(PARENT_ENDED); /* the parent died before the prctl */
 }
 
 static int64_t now_ns(void)
@@ -57,12 +57,12 @@ static int64_t now_ns(void)
 
 struct child {
   pid_t pid;
-  int gate;    /* one byte lets it go; closed without one, it gives up, and says so */
-  int failure; /* errno of its exec comes here; nothing if it became the command */
+  int gate;    /* pipe: one byte starts the command; if closed without it, the child exits */
+  int failure; /* pipe: errno of a failed exec; empty if the exec succeeded */
 };
 
-/* Counters that end with the process are read at its exit, where it is stopped. False if that is
- * forbidden or was done: they are unknown, or known already. */
+/* Makes the process stop at its exit, so that its last counters can be read. False: forbidden, or
+ * traced already. */
 static bool trace(pid_t pid)
 {
   return ptrace(PTRACE_SEIZE, pid, NULL,
@@ -77,7 +77,7 @@ static void become_command(const struct limit_options *o, const char *path, cons
   sigprocmask(SIG_SETMASK, &s->before, NULL);
   while ((n = read(gate, &byte, 1)) < 0 && errno == EINTR) continue;
   if (n == 1) execv(path, o->command);
-  int error = n == 0 ? ECANCELED : errno; /* nobody reads it where it is abandoned */
+  int error = n == 0 ? ECANCELED : errno; /* 0: closed without a byte */
   if (write(failure, &error, sizeof error) < 0) _exit(126);
   _exit(127);
 }
@@ -86,8 +86,8 @@ static bool start_child(struct child *c, const struct limit_options *o, const ch
                         const struct signals *s, struct why *why)
 {
   int gate[2], failure[2];
-  /* Read when the child has ended: what it wrote is there then, and nobody waits for an end that
-   * was not closed. */
+  /* `failure` is read without blocking after the child has ended: all it wrote is there, and
+   * another process may still hold the pipe open. */
   if (pipe2(gate, O_CLOEXEC) != 0 || pipe2(failure, O_CLOEXEC | O_NONBLOCK) != 0)
     return why_not(why, "a pipe cannot be made: %s", strerror(errno));
   c->pid = fork();
@@ -104,7 +104,7 @@ static bool start_child(struct child *c, const struct limit_options *o, const ch
   return true;
 }
 
-/* It stops once more on its way out, being traced. */
+/* Kills the child and reaps it. A traced child stops once more at its exit. */
 static void abandon(struct child *c)
 {
   int status;
@@ -126,8 +126,8 @@ struct sampler {
   struct counters_system system;
   FILE *timeline;
   int64_t start_ns;
-  bool over; /* the command's first thread has been seen at its exit: what follows is its taking
-                down, mostly */
+  bool over; /* the main thread has exited: later samples mostly show the process being torn
+                down */
 };
 
 static void put_bytes(FILE *file, int64_t bytes)
@@ -173,7 +173,7 @@ static void begin_timeline(const struct sampler *s)
 
 /* ---- waiting ---- */
 
-/* Lets a stopped command go on; at its exit, looks at what it has. */
+/* Continues a stopped command; at its exit, first reads its counters. */
 static void resume(struct limit_watch *w, struct sampler *s, pid_t pid, int status)
 {
   int signal = WSTOPSIG(status), event = status >> 16;
@@ -182,19 +182,19 @@ static void resume(struct limit_watch *w, struct sampler *s, pid_t pid, int stat
     counters_process(pid, &w->process);
     s->over = true;
   }
-  /* Stopped by a signal, as by Ctrl-Z: it stays so until SIGCONT. */
+  /* Stopped by a signal such as that of Ctrl-Z: stays stopped until SIGCONT. */
   if (event == PTRACE_EVENT_STOP && signal != SIGTRAP) ptrace(PTRACE_LISTEN, pid, NULL, NULL);
   else ptrace(PTRACE_CONT, pid, NULL, (void *)(intptr_t)(event ? 0 : signal));
 }
 
-/* Waits for a signal until `until_ns`; the signal, or 0. */
+/* Waits for a signal until `until_ns`. Returns the signal; 0: none came. */
 static int wait_for_signal(const struct signals *signals, int64_t until_ns)
 {
   int64_t left_ns = until_ns - now_ns();
   if (left_ns < 0) left_ns = 0;
   struct timespec left = {left_ns / 1000000000, left_ns % 1000000000};
   int signal = sigtimedwait(&signals->watched, NULL, &left);
-  /* A parent of another container is always 0. */
+  /* getppid() is 0 for a parent in another PID namespace. */
   if (signal == PARENT_ENDED)
     return signals->parent != 0 && getppid() == signals->parent ? SIGCHLD : SIGTERM;
   return signal > 0 ? signal : 0;
@@ -212,11 +212,12 @@ static void forget_exit(struct limit_watch *w)
   memset(&w->process, -1, sizeof w->process);
 }
 
-/* A sample when one is due. */
+/* Samples memory, once per interval. After the exit of the main thread, keeps the counters at exit
+ * up to date while other threads run. */
 static void look(struct limit_watch *w, struct sampler *s, pid_t pid)
 {
   struct group_memory memory;
-  if (s->over && trace(pid)) { /* another thread has become a program, under this number */
+  if (s->over && trace(pid)) { /* another thread has called exec and got this PID */
     s->over = false;
     forget_exit(w);
   }
@@ -228,7 +229,7 @@ static void look(struct limit_watch *w, struct sampler *s, pid_t pid)
   }
 }
 
-/* The command also where it has gone to another group, as root may. */
+/* Kills the group and the command, which may have moved itself to another group. */
 static void kill_all(const struct limit_group *g, pid_t pid)
 {
   kill(pid, SIGKILL);
@@ -246,7 +247,8 @@ static void reap_others(pid_t pid)
   }
 }
 
-/* Until the command has ended: its wait status and usage. */
+/* Samples, and handles signals and the timeout, until the command has ended. Returns its wait
+ * status and resource usage. */
 static void follow(struct limit_watch *w, struct sampler *s, const struct child *c,
                    const struct limit_options *o, const struct signals *signals, int *status,
                    struct rusage *usage)
@@ -271,19 +273,19 @@ static void follow(struct limit_watch *w, struct sampler *s, const struct child 
     if (at_ns >= next_ns) {
       look(w, s, c->pid);
       next_ns += interval_ns;
-      if (next_ns <= now_ns()) next_ns = now_ns() + interval_ns; /* what was missed is missed */
+      if (next_ns <= now_ns()) next_ns = now_ns() + interval_ns; /* skip missed samples */
     }
     int signal = wait_for_signal(signals, killed || next_ns < late_ns ? next_ns : late_ns);
     if (signal && signal != SIGCHLD && !killed) {
       interrupt(w, signal);
       killed = true;
     }
-    reap_others(c->pid); /* at each sample, too: one signal may stand for several that have ended */
-    if (killed) kill_all(s->group, c->pid); /* again: what forks is quick */
+    reap_others(c->pid); /* also without SIGCHLD: one signal may stand for several ends */
+    if (killed) kill_all(s->group, c->pid); /* again: processes may have forked */
   }
 }
 
-/* A signal to the whole process group, as Ctrl-C's, may have ended the command first. */
+/* Reads pending signals: Ctrl-C signals the whole group and may have ended the command first. */
 static void take_pending(struct limit_watch *w, const struct signals *signals)
 {
   for (int signal; (signal = wait_for_signal(signals, 0)) != 0;)
@@ -292,7 +294,7 @@ static void take_pending(struct limit_watch *w, const struct signals *signals)
 
 static double ms_of(struct timeval t) { return (double)t.tv_sec * 1e3 + (double)t.tv_usec * 1e-3; }
 
-/* Everything that the command left running goes too, before the counters are read. */
+/* Kills the processes that the command left running, before the counters are read. */
 static void end_rest(const struct limit_group *g)
 {
   struct timespec pause = {0, 2000000};
