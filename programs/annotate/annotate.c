@@ -184,7 +184,7 @@ fail:
 
 /* ---- Drawing ---- */
 
-/* By which a regular file is known, whatever names it has. False: there is none. */
+/* Writes device and inode of a regular file as text. False: no such file. */
 static bool identify(const char *path, char text[48])
 {
   struct stat info;
@@ -199,7 +199,7 @@ static const char *picture_of(const struct annotate_options *options,
   return options->picture ? options->picture : report->image;
 }
 
-/* The files of all pictures, also of those that are still to be drawn. NULL: no memory. */
+/* Identities of all input pictures, so that no output replaces one. NULL: no memory. */
 static struct json_object *list_pictures(const struct annotate_options *options,
                                          const struct mafat_annotate_json *json)
 {
@@ -214,8 +214,8 @@ static struct json_object *list_pictures(const struct annotate_options *options,
   return pictures;
 }
 
-/* A path of a stranger's JSON may name a pipe, which nobody may ever write to. The command line may
- * name one. */
+/* True for pipes and devices. Paths in JSON may not name them, since reading could block for ever;
+ * the command line may. */
 static bool is_no_file(const char *path)
 {
   struct stat info;
@@ -261,7 +261,7 @@ static enum annotate_status annotate(const struct annotate_options *options,
   return status;
 }
 
-/* Every picture is tried; the gravest status is returned. */
+/* Draws all pictures, also after a failure. Returns the worst status. */
 static enum annotate_status annotate_all(const struct annotate_options *options,
                                 const struct mafat_annotate_json *json)
 {

@@ -64,7 +64,7 @@ struct pen {
   int line;            /* width of a box's line */
 };
 
-/* The first of these families that is there; narrow ones, as labels should cover little. */
+/* Font families in order of preference; narrow ones, so that labels cover little. */
 static char fontconfig_pattern[] =
     "Open Sans,Noto Sans,Liberation Sans,DejaVu Sans Condensed,sans-serif:bold";
 
@@ -116,8 +116,7 @@ static int text_width(const struct pen *pen, const char *text)
   return n * pen->scale * gdFontGetGiant()->w;
 }
 
-/* The built-in font, each of its pixels a square; it is drawn for ASCII only, anything else is a
- * '?'. */
+/* Draws text in the built-in font, enlarged by `scale`. Characters other than ASCII become '?'. */
 static void bitmap_text(gdImagePtr im, int scale, int x, int top, int color, const char *text)
 {
   gdFontPtr font = gdFontGetGiant();
@@ -205,9 +204,9 @@ static int clamp(int value, int low, int high)
   return value < low ? low : value > high ? high : value;
 }
 
-/* Above the box, else inside it, else below; then the same from its right edge: the first place
- * that covers no earlier label, or the one that covers least. Always inside the picture, which is
- * at least w x h. */
+/* Places a label of w x h pixels: above the box, inside its top, below it, or inside its bottom,
+ * first from the left edge, then from the right. Returns the first place that covers no earlier
+ * label, or the one that covers least. It is inside the picture, which is at least w x h. */
 static struct draw_rect place_label(gdImagePtr im, struct draw_rect box, int line, int w, int h,
                                const struct draw_rect *placed, size_t n_placed)
 {
@@ -220,7 +219,7 @@ static struct draw_rect place_label(gdImagePtr im, struct draw_rect box, int lin
     int left = clamp(x[i / n_y], 0, gdImageSX(im) - w),
         top = clamp(y[i % n_y], 0, gdImageSY(im) - h);
     struct draw_rect r = {left, top, left + w, top + h};
-    /* Being pushed off its place by the picture's edge is better than covering another label. */
+    /* Moving a label off the picture's edge costs less than covering another label. */
     double cost = top == y[i % n_y] ? 0 : 1;
     for (size_t k = 0; k < n_placed; k++) cost += overlap(r, placed[k]);
     if (cost < best_cost) {
@@ -273,7 +272,7 @@ static void draw_marks(gdImagePtr im, const struct mark *marks, size_t n, struct
   struct pen pen = choose_pen(gdImageSX(im), gdImageSY(im));
   int shadow = gdTrueColorAlpha(0, 0, 0, gdAlphaMax / 2);
   gdImageAlphaBlending(im, 1);
-  for (size_t i = n; i-- > 0;) { /* the surest on top */
+  for (size_t i = n; i-- > 0;) { /* the most confident on top */
     struct draw_rect b = marks[i].box;
     draw_frame(im, (struct draw_rect){b.x0 - 1, b.y0 - 1, b.x1 + 1, b.y1 + 1}, pen.line + 2,
                shadow);

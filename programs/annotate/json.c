@@ -54,14 +54,14 @@ static int fail_field(const struct json_place *place, const char *field, const c
               expected, SHOWN_BYTES, text, dots(text));
 }
 
-/* A key that is missing and one that is null are the same: NULL. */
+/* Value of a key; NULL: the key is missing or null. */
 static struct json_object *member(struct json_object *object, const char *key)
 {
   struct json_object *value = NULL;
   return json_object_object_get_ex(object, key, &value) ? value : NULL;
 }
 
-/* A NUL inside a string would cut a path short, so it is refused. */
+/* True for a string without a NUL inside, which would truncate a path. */
 static bool is_text(struct json_object *value)
 {
   return json_object_is_type(value, json_type_string) &&
@@ -91,7 +91,7 @@ static int read_box(const struct json_place *place, struct json_object *box,
   return read_number(place, member(box, "height"), "box.height", 0, &out->height);
 }
 
-/* There may be none. */
+/* Reads the keypoints of a detection, if it has any. */
 static int read_points(const struct json_place *place, struct json_object *list,
                        struct mafat_annotate_detection *out)
 {
@@ -241,7 +241,7 @@ struct text_line {
   size_t n, capacity;
 };
 
-/* Room for one byte more, and the NUL. */
+/* Grows the buffer so that one byte and the NUL fit. */
 static int grow(struct text_line *line, struct mafat_annotate_mistake *mistake)
 {
   if (line->n > MOST_BYTES)

@@ -17,7 +17,7 @@
 
 enum { JPEG_QUALITY = 92 };
 
-static char gd_message[256]; /* what gd, or decode_pnm(), said last */
+static char gd_message[256]; /* last message of gd or decode_pnm() */
 
 static void keep_gd_message(int priority, const char *format, va_list args)
 {
@@ -128,8 +128,8 @@ struct byte_cursor {
   const unsigned char *next, *end;
 };
 
-/* A decimal number behind white space and comments, and the one byte after it. False: there is
- * none, or it is above a million. */
+/* Reads a decimal number after white space and comments, and skips one byte after it. False: no
+ * number, or above 2^20. */
 static bool read_pnm_number(struct byte_cursor *in, int *out)
 {
   enum { LIMIT = 1 << 20 };
@@ -296,7 +296,7 @@ static bool write_all(int fd, const unsigned char *data, size_t bytes)
   return true;
 }
 
-/* Under its own name only when it is whole. */
+/* Writes a file, which gets its name only when it is complete. */
 static bool write_file(const char *path, const unsigned char *data, size_t bytes)
 {
   int fd = mafat_unfinished_create(path);

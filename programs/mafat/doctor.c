@@ -34,8 +34,8 @@ enum doctor_status { DONE = 0, FAILED = 1, MISUSE = 2 };
 
 enum {
   MOST_LEVELS = 8,
-  MOST_DISK_BYTES = 64 << 20, /* that are read to time the disk, */
-  MOST_DISK_MS = 1000,        /* and how long */
+  MOST_DISK_BYTES = 64 << 20, /* largest number of bytes read to time the disk */
+  MOST_DISK_MS = 1000,        /* longest time of these reads */
   SLOW_DISK_MBS = 200         /* below that most plans with streamed weights wait for it */
 };
 
@@ -55,7 +55,7 @@ static const char usage[] =
     "Next: mafat predict MODEL predicts memory and time of a network here.\n";
 
 struct disk {
-  char path[PATH_MAX];   /* that was read; "": no file is large enough */
+  char path[PATH_MAX];   /* file that was read; "": none is large enough */
   struct mafat_diagnostic why_not; /* "": it could be read */
   const char *method;    /* NULL: not known */
   const char *io_uring;  /* why reads do not use it; NULL: they do, or it was not tried */
@@ -74,13 +74,13 @@ struct machine {
   struct mafat_budget budget;
   struct mafat_limited_group group; /* folder "": no limit is in force */
   bool limited, v1, v2; /* v1: has the memory controller */
-  char groups[4096];    /* what `mafat-limit --check` says, "": it is not there */
+  char groups[4096];    /* output of `mafat-limit --check`; "": not installed */
   bool lockable;        /* the whole budget */
   rlim_t memlock;
   struct disk disk;
 };
 
-/* ---- looking ---- */
+/* ---- measuring the machine ---- */
 
 /* Output of a program, truncated to the capacity; "": none. */
 static void listen_to(char *said, size_t capacity, const char *path, const char *option,
@@ -167,7 +167,7 @@ static void find_processor(struct machine *m)
       mafat_calibration_load(&calibration, m->levels[m->n_levels - 1]->name, &nobody) == MAFAT_OK;
 }
 
-/* The largest file of a folder that says something. */
+/* Finds the largest readable file of a folder that is large enough to time. */
 static void find_largest(char path[PATH_MAX], const char *folder)
 {
   off_t most = MAFAT_DISK_LEAST_BYTES - 1;
@@ -230,9 +230,9 @@ static void find_disk(struct disk *disk, const char *file, bool is_folder)
   if (disk->path[0]) time_reads(disk, &disk->why_not);
 }
 
-/* ---- telling ---- */
+/* ---- findings ---- */
 
-/* A line, and one below it where something can be done. */
+/* A line of the report, and advice below it, if any. */
 struct finding {
   const char *about;
   char text[2 * PATH_MAX], advice[512];
@@ -322,7 +322,8 @@ static void judge_memory(struct findings *f, const struct machine *m)
   }
 }
 
-/* The rest of the line of memory_limit's that begins so; length 0: it says no such thing. */
+/* Finds the rest of the output line of memory_limit with this beginning. Returns its length; 0:
+ * none. */
 static int said(const struct machine *m, const char *beginning, const char **rest)
 {
   size_t n = strlen(beginning);
@@ -545,7 +546,7 @@ int doctor(int argc, char **argv, const char *bin)
 
   judge_processor(&f, &m);
   judge_memory(&f, &m);
-  if (!o.json) judge_groups(&f, &m); /* there memory_limit's own object says it */
+  if (!o.json) judge_groups(&f, &m); /* JSON includes memory_limit's own object */
   judge_swap(&f, &m);
   judge_disk(&f, &m.disk);
   mafat_writer_open(&w, STDOUT_FILENO);

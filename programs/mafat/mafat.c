@@ -125,7 +125,7 @@ static int refuse(const char *word)
   return MISUSE;
 }
 
-/* ---- becoming the command ---- */
+/* ---- executing the command ---- */
 
 static int become(const struct command *c, int argc, char **argv, const char *bin)
 {

@@ -18,7 +18,7 @@ static char host[64], late[200], orphaned[200];
 static pid_t guard, child;
 static volatile sig_atomic_t asked_to_end, seconds_left;
 
-/* By the launchers that there are. */
+/* Reads the rank from the variables that the launchers set. */
 int mafat_guard_rank(void)
 {
   static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
@@ -34,7 +34,7 @@ const char *mafat_guard_host(void)
   return host;
 }
 
-/* In a signal handler. */
+/* Called in signal handlers. */
 static void say_and_end(const char *line)
 {
   ssize_t written = write(STDERR_FILENO, line, strlen(line));
@@ -42,7 +42,7 @@ static void say_and_end(const char *line)
   _exit(EXIT_RUNNING);
 }
 
-/* ---- the process that waits ---- */
+/* ---- the parent, which waits ---- */
 
 static void pass_on(int number)
 {
@@ -71,7 +71,7 @@ static _Noreturn void wait_for_child(void)
   _exit(EXIT_RUNNING);
 }
 
-/* ---- the one that works ---- */
+/* ---- the child, which works ---- */
 
 static void hang_up(int number)
 {
@@ -80,7 +80,7 @@ static void hang_up(int number)
   _exit(EXIT_RUNNING);
 }
 
-/* Once a second: of the time in which the process itself was stopped, no more than one counts. */
+/* Handler of a timer, once a second. If the process was stopped, only one second is counted. */
 static void be_late(int number)
 {
   (void)number;
@@ -104,7 +104,7 @@ void mafat_guard_begin(void)
   child = fork();
   if (child > 0) wait_for_child();
   if (child == 0) watch_guard();
-  else guard = 0; /* and works alone */
+  else guard = 0; /* cannot fork: works without a guard */
 }
 
 void mafat_guard_limit(double seconds, const char *text)

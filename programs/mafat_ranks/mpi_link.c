@@ -30,7 +30,7 @@ struct mafat_mpi {
   struct mafat_rank_identity *identities; /* (n_ranks) */
   size_t own_bytes;
   uint64_t sent_bytes;
-  int ahead; /* of rank 0; 0: it waits for each picture */
+  int ahead; /* pictures that rank 0 begins ahead; 0: it waits for each */
   bool running;
   struct staged
       *staged; /* (ahead + 1, n_staged): by picture, and in the order in which they are received */
@@ -274,7 +274,7 @@ static int share(const struct mafat_mpi *mpi, int rank, int code, struct mafat_d
   return mafat_fail(d, code, "rank %d (%s): %s", rank, mpi->identities[rank].host, text);
 }
 
-/* How a rank has come out of opening. */
+/* Result of opening the model on a rank. */
 struct opened {
   int code;
   uint64_t plan;

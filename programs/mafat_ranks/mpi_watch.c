@@ -15,17 +15,16 @@
 enum { HOST = 64 };
 
 struct mafat_mpi_watch {
-  MPI_Comm comm; /* its messages are no plan's */
-  int rank, n_ranks, before, after; /* in the ring */
-  char host[HOST]; /* of the one before */
+  MPI_Comm comm; /* only for the messages of this thread */
+  int rank, n_ranks, before, after; /* before, after: neighbours in the ring */
+  char host[HOST]; /* host of rank `before` */
   double too_long_ms, beat_ms;
-  clockid_t work; /* the processor's time of who opened it */
+  clockid_t work; /* CPU time of the thread that opened the watch */
   pthread_t thread;
   atomic_bool done, rests;
 };
 
-/* Milliseconds, while somebody could have been heard of: those in which this process itself was
- * stopped do not count. */
+/* Waiting times in milliseconds. Time in which this process was stopped does not count. */
 struct waiting {
   double silent_ms, stuck_ms, last_ms, beaten_ms, worked_ms;
 };
@@ -48,8 +47,8 @@ static void end_all(struct mafat_mpi_watch *w, int rank, const char *host, const
   MPI_Abort(MPI_COMM_WORLD, EXIT_RUNNING);
 }
 
-/* Everything that has come; true: the last was a goodbye. This is also what has MPI go on with the
- * messages of others. */
+/* Receives all pending messages of the rank before. *heard: there were some. True: the last was a
+ * goodbye. The calls also let MPI make progress with messages of other threads. */
 static bool hear(const struct mafat_mpi_watch *w, bool *heard)
 {
   int there = 1, what = BEAT;
@@ -63,7 +62,7 @@ static bool hear(const struct mafat_mpi_watch *w, bool *heard)
   return true;
 }
 
-/* One at a time: to a rank that takes none, no more are sent. */
+/* Sends a message to the next rank, unless the previous one is still pending. */
 static void beat(const struct mafat_mpi_watch *w, const int *what, MPI_Request *request)
 {
   int sent;
@@ -73,7 +72,7 @@ static void beat(const struct mafat_mpi_watch *w, const int *what, MPI_Request *
 
 static void judge(struct mafat_mpi_watch *w, struct waiting *t, bool heard)
 {
-  const double most_ms = 50; /* more than a turn takes */
+  const double most_ms = 50; /* longer than one turn of the loop */
   double now = clock_ms(CLOCK_MONOTONIC), worked = clock_ms(w->work), passed = now - t->last_ms;
   if (passed > most_ms) passed = most_ms;
   t->silent_ms = heard ? 0 : t->silent_ms + passed;

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A picture that has been begun. */
+/* A picture in the pipeline. */
 struct begun {
   const char *path;
   double at_ms, image_ms;
-  bool failed; /* at its end: what comes of it is not told */
+  bool failed; /* its results are not reported */
   struct mafat_process_facts before;
 };
 
@@ -31,7 +31,7 @@ static void fail(struct picture_pipeline *p, const char *path, int status)
   p->status = p->status == EXIT_RUNNING || status == EXIT_RUNNING ? EXIT_RUNNING : EXIT_INPUT;
 }
 
-/* Takes and tells what came of the first that is under way. */
+/* Finishes the oldest picture in the pipeline and reports its results. */
 static void finish(struct picture_pipeline *p)
 {
   struct mafat_session *s = p->session;

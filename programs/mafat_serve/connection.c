@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 enum {
-  PIECE = 16 << 10, /* bytes that are moved at once; of a body, four of them, then others have their
-                       turn */
+  PIECE = 16 << 10, /* bytes of one read or write; after four pieces of a body, the other
+                       connections are served */
   LEAST_RATE = 16,  /* lowest allowed rate of a body or an answer, KB/s */
   PLAN_ROOM = 128 << 10,
   MAP_ROOM = 512 << 10,
@@ -37,8 +37,8 @@ static void enter(struct mafat_connection *c, enum mafat_connection_state state,
 
 /* ---- memory ---- */
 
-/* Truncates the body file to 0 bytes and returns its memory to the pool. False: cannot truncate.
- * An answer is stored in the same file and may be longer than the granted memory. */
+/* Truncates the body file, which also holds answers, and returns its memory to the pool. False:
+ * truncating failed, and the memory stays granted. */
 static bool leave_body(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   const bool emptied = ftruncate(c->body_fd, 0) == 0;

@@ -36,7 +36,7 @@ void mafat_server_end(void)
 
 size_t mafat_server_bytes(size_t capacity_bytes)
 {
-  const size_t queues = 2 * 2 * MAFAT_LISTENERS_QUEUE; /* both directions; the kernel counts twice the size */
+  const size_t queues = 2 * 2 * MAFAT_LISTENERS_QUEUE; /* both directions, doubled by the kernel */
   return capacity_bytes + STACK + MAFAT_POOL_SIZE * (RECORDS + queues);
 }
 

@@ -10,20 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers of the file that are to be others: uniform in [centre - spread, centre + spread]. */
+/* Range of floats in the file. The new ones are uniform in [centre - spread, centre + spread]. */
 struct patch {
   uint64_t at, n;
-  bool as_they_were; /* within the range that they have */
+  bool as_they_were; /* keep the range of the old values */
   float centre, spread;
 };
 
 struct patches {
-  int file; /* of the model's files: the one that they are of */
+  int file; /* index of the model file that the patches belong to */
   struct patch *list;
   size_t n;
 };
 
-/* ---- what becomes random ---- */
+/* ---- constants to replace ---- */
 
 static void add(struct patches *p, const struct mafat_constant *c, bool as_they_were, float centre,
                 float spread)
@@ -32,7 +32,8 @@ static void add(struct patches *p, const struct mafat_constant *c, bool as_they_
     p->list[p->n++] = (struct patch){c->at, c->n, as_they_were, centre, spread};
 }
 
-/* The branch's factor is in the scales, or else in the weights. */
+/* Adds a layer's constants. The branch's factor multiplies the scales or, without scales, the
+ * weights. */
 static void add_layer(struct patches *p, const struct mafat_layer *l,
                       const struct mafat_layer_constants *c, const struct recipe *r)
 {
@@ -54,7 +55,7 @@ static int by_place(const void *a, const void *b)
   return (x->at > y->at) - (x->at < y->at);
 }
 
-/* In the order of the file. Of constants that several layers have, the first one counts. */
+/* Sorts the patches by offset. Of constants shared by layers, keeps the first patch. */
 static void settle(struct patches *p)
 {
   size_t n = 0;
@@ -102,7 +103,7 @@ static int find_range(struct patch *p, struct mafat_model_file *from, struct maf
     done += n;
   }
   bool found = least <= most;
-  p->spread = found ? most / 2 - least / 2 : 1; /* the difference may be no float */
+  p->spread = found ? most / 2 - least / 2 : 1; /* most - least may overflow a float */
   p->centre = found ? least + p->spread : 0;
   return MAFAT_OK;
 }

@@ -7,7 +7,7 @@
 
 enum {
   BUFFER_FLOATS = 64 * 1024,
-  PROGRESS_BYTES = 64 * 1000 * 1000 /* smaller files are written before one could look */
+  PROGRESS_BYTES = 64 * 1000 * 1000 /* smaller files need no bar */
 };
 
 /* xorshift64*, Vigna 2016, "An experimental exploration of Marsaglia's
@@ -22,7 +22,7 @@ static inline float next_random(uint64_t *state)
   return (float)(int32_t)(x * 0x2545f4914f6cdd1dULL >> 40) * 0x1p-23f - 1;
 }
 
-/* Any seed, 0 too, to a state that is not 0 (splitmix64's mixing). */
+/* Maps any seed, also 0, to a state that is not 0 (mixing of splitmix64). */
 static uint64_t seed_state(uint64_t seed)
 {
   uint64_t z = seed + 0x9e3779b97f4a7c15ULL;

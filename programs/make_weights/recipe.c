@@ -40,7 +40,7 @@ static int sole_tensor(const struct mafat_sources *sources)
   return mafat_sources_count(sources) == 1 ? sources->list[0].tensor : -1;
 }
 
-/* Share of a window's taps that lie in the map, averaged over it, along one axis. */
+/* Average share of a window's taps that are inside the map, along one axis. */
 static double coverage(struct mafat_taps t, int extent)
 {
   double padding = ((double)t.before * (t.before + 1) + (double)t.after * (t.after + 1)) / 2;
@@ -58,7 +58,7 @@ static void weigh(const struct mafat_layer *l, float in, struct recipe *r)
   r->energy = 1;
 }
 
-/* Energy as a factor: gates are around a half. */
+/* Mean square of a factor. Gates (sigmoids) are near 1/2. */
 static float factor_energy(const struct mafat_network *n, const struct mafat_operand *o,
                            const struct recipe *recipes)
 {
@@ -94,10 +94,10 @@ static void cook_layer(const struct mafat_network *n, int index, struct recipe *
   if (mafat_layer_blends(l)) r->energy = blended_energy(n, l, in, recipes);
 }
 
-/* Ends of residual branches, known only when their shortcut is reached. */
+/* Scales down the last convolution of a residual branch, found from its shortcut `index`. */
 static void tame_branch(const struct mafat_network *n, int index, struct recipe *recipes)
 {
-  const float factor = 0.125f; /* a trunk of some dozen blocks hardly grows */
+  const float factor = 0.125f; /* keeps the sum over dozens of blocks small */
   const struct mafat_layer *l = &n->layers[index];
   int end = sole_tensor(mafat_layer_sources(l));
   struct mafat_shape from = l->operands[1].shape;
@@ -129,7 +129,7 @@ int make_recipes(struct recipe **out, const struct mafat_network *n, struct mafa
 struct aim aim_filter(const struct mafat_layer *head, int filter)
 {
   const struct mafat_head *h = &head->head;
-  if (h->side > 0) return (struct aim){.3f, 0}; /* plain numbers, no logits */
+  if (h->side > 0) return (struct aim){.3f, 0}; /* outputs are no logits */
   bool softmax = h->softmax;
   int entry = filter % (h->coords + 1 + h->classes);
   if (entry < h->coords) return (struct aim){.5f, 0};

@@ -75,8 +75,8 @@ void counters_memory(const struct limit_group *g, struct group_memory *m)
   if (!v1) m->swap_bytes = read_number(g, "memory.swap.current");
 }
 
-/* Peak of memory plus swap less the peak of memory: a lower bound of the swap peak. It may be a
- * little too high, since v1 charges both in batches, also when the charge is refused. */
+/* Estimates the swap peak: peak of memory plus swap less the peak of memory. Returns 0 if that is
+ * within one batch: v1 charges both in batches, also when the charge is refused. */
 static int64_t swap_peak_v1(const struct limit_group *g, int64_t peak_bytes)
 {
   int64_t both = read_number(g, "memory.memsw.max_usage_in_bytes");
@@ -85,7 +85,7 @@ static int64_t swap_peak_v1(const struct limit_group *g, int64_t peak_bytes)
   return both - peak_bytes > batch ? both - peak_bytes : 0;
 }
 
-/* Number of times that a limit was hit. If the limit of memory plus swap is not above that of
+/* Number of times that either limit was hit. If the limit of memory plus swap is not above that of
  * memory, the former is hit; newer kernels count only the latter. */
 static int64_t limit_hits_v1(const struct limit_group *g)
 {

@@ -209,8 +209,8 @@ bool group_make(struct limit_group *g, const struct limit_options *o, struct why
 
 static bool attach(const struct limit_group *g, const char *controller, pid_t pid, struct why *why)
 {
-  if (g->place->version == 2) { /* by hand: libcgroup asks v2's parent for its controllers, which
-                                   may be another user's */
+  if (g->place->version == 2) { /* not by libcgroup: it reads the controllers of the parent,
+                                   which may be another user's */
     char path[PATH_ROOM], text[32];
     path_join(path, g->folder, "", "cgroup.procs");
     snprintf(text, sizeof text, "%d", (int)pid);

@@ -212,7 +212,7 @@ static void forget_exit(struct limit_watch *w)
   memset(&w->process, -1, sizeof w->process);
 }
 
-/* Samples memory, once per interval. After the exit of the main thread, keeps the counters at exit
+/* Takes a sample. After the exit of the main thread, keeps the counters at exit
  * up to date while other threads run. */
 static void look(struct limit_watch *w, struct sampler *s, pid_t pid)
 {

@@ -1,5 +1,5 @@
-/* pack_weights: the weights of a Darknet network, or of an ONNX or TFLite model, in the order that
- * the kernels take them, for plans that read weights while they run. */
+/* pack_weights: writes the weights of a Darknet, ONNX or TFLite model in the order in which the
+ * kernels read them, for plans that stream weights during a run. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ struct pack_options {
   struct mafat_pack_options pack;    /* its lists are those here */
   const char **pictures;             /* to calibrate by; owned */
   const char *model, *weights,
-      *out; /* weights: NULL where the model is of another format than a cfg */
+      *out; /* weights: NULL if the model is not a cfg */
 };
 
 #include "programs/shared/option_rows.h"
@@ -79,7 +79,7 @@ static void show_bytes(void *context, uint64_t done, uint64_t total)
   mafat_progress_show(total ? (double)done / (double)total : 1);
 }
 
-/* ---- what was measured ---- */
+/* ---- measurements ---- */
 
 static void print_candidates(const struct mafat_pack *pack, const struct mafat_pack_facts *facts)
 {
@@ -185,7 +185,7 @@ static int take_pictures(struct pack_options *o, char **arguments, int n)
   return of_model;
 }
 
-/* Options that activations need. -1: continue. */
+/* Checks the options that --activations needs. -1: continue; else the exit status. */
 static int check_activations(const struct mafat_pack_options *o)
 {
   if (!o->activations)

@@ -1,4 +1,4 @@
-/* Finds arguments that stand in the wrong place, by the first bytes of their files. Called by
+/* Detects arguments in the wrong position, by the first bytes of their files. Called by
  * options.c before any model is read. Reads at most 16 bytes of a file. */
 #include "programs/run_inference/arguments.h"
 

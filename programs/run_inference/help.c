@@ -1,6 +1,6 @@
 /* Prints --help and --help=all of run_inference, mafat_serve and mafat_ranks. Called by
- * run_inference.c, programs/mafat_serve and programs/mafat_ranks. It is a file in the part `rare`,
- * because no run executes it. */
+ * run_inference.c, programs/mafat_serve and programs/mafat_ranks. In the section of rare code,
+ * since no run executes it. */
 #include "programs/run_inference/options.h"
 
 #include "include/mafat_plan.h"
@@ -125,10 +125,9 @@ static void print_searches(void)
   }
 }
 
-/* ---- options that mafat_serve and mafat_ranks share with run_inference: their names, in lines
- * ---- */
+/* ---- names of the options shared by run_inference, mafat_serve and mafat_ranks ---- */
 
-static int column; /* where the next name begins; 0: at the beginning of a line */
+static int column; /* column of the next name; 0: start of a line */
 
 static bool is_shared(const struct option_walk *w)
 {

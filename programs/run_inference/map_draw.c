@@ -1,6 +1,6 @@
 /* Draws a map: head, boxes, live bytes, steps, and a table of the peak. Called by map.c and
- * programs/mafat_serve/work.c. Texts never overlap: what does not fit becomes a title, shown under
- * the pointer. Allocates. */
+ * programs/mafat_serve/work.c. Texts never overlap: a text that does not fit becomes a title,
+ * shown under the pointer. Allocates. */
 #include "programs/run_inference/map.h"
 #include "programs/run_inference/output.h"
 #include "programs/run_inference/svg.h"
@@ -29,7 +29,7 @@ enum {
 
 static const char ink[] = "#222222", muted[] = "#666666", faint[] = "#e4e4e4", rule[] = "#8c8c8c",
                   red[] = "#c1121f";
-/* Told apart without red and green, too: Okabe and Ito's. */
+/* Okabe and Ito's colours, distinct also for colour-blind readers. */
 static const char colours[MAFAT_MAP_TAGS][8] = {"#56b4e9", "#009e73", "#e69f00", "#cc79a7",
                                                 "#8d86c9"};
 
@@ -41,7 +41,7 @@ struct drawing {
   double width; /* of the boxes */
 };
 
-/* ---- places and words ---- */
+/* ---- positions and names ---- */
 
 static double x_of(const struct drawing *d, double step)
 {
@@ -67,7 +67,7 @@ static void format_bytes(char *text, size_t capacity, size_t bytes)
   else snprintf(text, capacity, "%zu B", bytes);
 }
 
-/* On an axis, whose numbers are all of one unit. */
+/* Formats a number of the axis; all numbers of an axis have the same unit. */
 static void format_axis(char *text, size_t capacity, size_t bytes, size_t step)
 {
   if (step >= 1 << 20) snprintf(text, capacity, "%.1f MiB", (double)bytes / 1048576);
@@ -125,7 +125,7 @@ static void put(const struct drawing *d, double x, double y, int size, const cha
       text, most);
 }
 
-/* Into a rectangle's title: the element is open, and is closed. */
+/* Writes the title of the rectangle, whose element is open, and closes the element. */
 static void put_title(const struct drawing *d, const char *text)
 {
   mafat_writer_put(d->w, "><title>");
@@ -216,7 +216,7 @@ static void put_head(const struct drawing *d)
 
 /* ---- axes ---- */
 
-/* The next of 1, 2, 5, 10 ... */
+/* Successor of `step` in 1, 2, 5, 10, 20, 50 ... */
 static size_t rounder(size_t step)
 {
   size_t ten = 1;
@@ -224,7 +224,8 @@ static size_t rounder(size_t step)
   return step < 2 * ten ? 2 * ten : step < 5 * ten ? 5 * ten : 10 * ten;
 }
 
-/* Between numbers on the axis of bytes: round ones of bytes, KB or MB, about ten of them. */
+/* Distance of the numbers on the axis of bytes: a round number of bytes, KB or MB, for about ten
+ * numbers. */
 static size_t byte_step(size_t bytes)
 {
   size_t unit = bytes >= 4 << 20 ? 1 << 20 : bytes >= 4 << 10 ? 1 << 10 : 1, step = 1;
@@ -270,7 +271,7 @@ static void put_turned(const struct drawing *d, double x, double y, enum mafat_s
       text, most);
 }
 
-/* Every how many steps there is room for something of that width. */
+/* Number of steps from one label of that width to the next. */
 static int stride_for(const struct drawing *d, double pixels)
 {
   size_t stride = 1;
@@ -302,7 +303,7 @@ static void put_step_axis(const struct drawing *d)
 
 /* ---- groups ---- */
 
-/* A group's first step and the one behind its last; false: it has none. */
+/* Finds a group's steps [*begin, *end). False: it has none. */
 static bool find_group(const struct mafat_map *m, int number, int *begin, int *end)
 {
   *begin = m->n_steps;
@@ -375,7 +376,7 @@ static struct mafat_svg_box place_buffer(const struct drawing *d,
                                 y_of(d, b->offset, TOP, BOXES_HEIGHT) - top};
 }
 
-/* Along the box or upwards in it. False: there is no room. */
+/* Writes a text along the box, or upwards in it. False: it does not fit. */
 static bool put_label(const struct drawing *d, struct mafat_svg_box box, const char *text)
 {
   double width = mafat_svg_width(SMALL, mafat_svg_characters(text)) + 6, x = box.x + box.w / 2,
@@ -432,7 +433,7 @@ static void put_buffers(const struct drawing *d)
   for (int i = 0; i < m->arena.n_buffers; i++) label_buffer(d, &m->buffers[i]);
 }
 
-/* ---- what is alive ---- */
+/* ---- live bytes ---- */
 
 static size_t alive_up_to(const struct drawing *d, int time, int tag)
 {
@@ -441,8 +442,8 @@ static size_t alive_up_to(const struct drawing *d, int time, int tag)
   return sum;
 }
 
-/* The outline of all tags up to one, from the left to the right; a tag more is painted below one
- * less. */
+/* Draws the outline of the sum of tags 0 to `tag` over time. Higher tags are drawn first, so that
+ * lower ones cover them. */
 static void put_profile(const struct drawing *d, int tag)
 {
   double last = -1;
@@ -467,14 +468,14 @@ static void put_profile(const struct drawing *d, int tag)
   mafat_writer_put(d->w, "Z\"/>\n");
 }
 
-/* The time of a step at which more is alive. */
+/* The one of a step's two times that has more live bytes. */
 static int fuller_time(const struct drawing *d, int step)
 {
   int time = 2 * d->map->steps[step].position;
   return mafat_map_alive(d->map, time) > mafat_map_alive(d->map, time + 1) ? time : time + 1;
 }
 
-/* Over each step a box that cannot be seen, for its title. */
+/* Draws an invisible rectangle over each step, which carries its title. */
 static void put_step_titles(const struct drawing *d)
 {
   char text[TEXT];
@@ -511,8 +512,8 @@ static void put_alive(const struct drawing *d)
 
 /* ---- the peak ---- */
 
-/* Behind what is drawn from the top to the bottom: boxes at the peak are darker than others, and no
- * line crosses their names. */
+/* Marks the time of the peak from top to bottom. Drawn before the boxes, so that no line crosses
+ * their names. */
 static void put_peak_column(const struct drawing *d, double top, double bottom)
 {
   double x = x_at(d, d->map->peak_begin), width = x_at(d, d->map->peak_end) - x;
@@ -562,7 +563,8 @@ static int larger_first(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Who is in it, the largest first. NULL: out of memory; *n of them. */
+/* The *n buffers that are live at the peak, the largest first; the caller frees the list. NULL: out
+ * of memory. */
 static const struct mafat_buffer_facts **find_peak(const struct mafat_map *m, int *n)
 {
   const struct mafat_buffer_facts **list = calloc((size_t)m->arena.n_buffers + 1, sizeof *list);
@@ -602,7 +604,7 @@ static double put_heading(const struct drawing *d, double y, const char *text)
   return y + LINE + 4;
 }
 
-/* The legend, which says too how much of each there is. */
+/* Draws the legend, with the bytes of each tag, from y on. Returns the y below it. */
 static double put_legend(const struct drawing *d, double y)
 {
   const struct mafat_map *m = d->map;
@@ -635,7 +637,7 @@ static void put_table(const struct drawing *d)
   free(list);
 }
 
-/* ---- all of it ---- */
+/* ---- the picture ---- */
 
 void mafat_map_draw(const struct mafat_map *m, struct mafat_writer *w)
 {

@@ -22,7 +22,7 @@ int mafat_map_tag_of(const struct mafat_buffer_facts *buffer)
   return tag;
 }
 
-/* A layer that is not computed in another's step, and makes something. */
+/* True for a layer with output bytes in the arena and a step of its own. */
 static bool has_step(const struct mafat_layer_facts *layer)
 {
   return layer->inside < 0 && layer->arena_bytes > 0;
@@ -34,7 +34,7 @@ static int group_of(const struct mafat_map *m, int layer)
   return mafat_plan_report_layer(m->report, layer, &facts) == MAFAT_OK ? facts.group : 0;
 }
 
-/* By position, as far as there are any. */
+/* Fills in the steps by position; a position without a step has layer -1. */
 static void place_steps(struct mafat_map *m, int n_positions)
 {
   struct mafat_layer_facts layer = {.size = sizeof layer};
@@ -50,7 +50,7 @@ static void place_steps(struct mafat_map *m, int n_positions)
   }
 }
 
-/* Then without the empty ones. */
+/* Lists the steps without the empty positions. */
 static void find_steps(struct mafat_map *m)
 {
   int n = m->arena.n_times / 2;
@@ -64,7 +64,8 @@ static void find_steps(struct mafat_map *m)
   m->columns[n] = m->n_steps;
 }
 
-/* Sums of what begins and, modulo 2^n, of what ended. */
+/* Computes the live bytes at each time by prefix sums. Sizes at the ends of lifetimes are
+ * subtracted in unsigned arithmetic, which wraps. */
 static void find_alive(struct mafat_map *m)
 {
   for (int i = 0; i < m->arena.n_buffers; i++) {
@@ -77,7 +78,8 @@ static void find_alive(struct mafat_map *m)
     for (int tag = 0; tag < MAFAT_MAP_TAGS; tag++) m->alive[time][tag] += m->alive[time - 1][tag];
 }
 
-/* Nothing is born as long as nobody dies: there would be more than at the peak. */
+/* Finds the times of the peak: those in which all buffers of the peak live. No other buffer begins
+ * there, as the sum would exceed the peak. */
 static void find_peak(struct mafat_map *m)
 {
   m->peak_begin = 0;

@@ -24,7 +24,7 @@ struct names_text {
   size_t n;
 };
 
-/* Reads to the end, which may be a pipe's, and a NUL behind it; the buffer grows by doubling. */
+/* Reads the file, which may be a pipe, to its end and appends a NUL. */
 static int read_all(struct names_text *t, int fd, const char *path, struct mafat_diagnostic *d)
 {
   size_t capacity = 0;
@@ -58,13 +58,12 @@ static int read_file(struct names_text *t, const char *path, struct mafat_diagno
     code = mafat_fail(d, MAFAT_EIO, "%s: expected labels, found a directory", path);
   else
     code = read_all(t, fd, path, d);
-  if (fd >= 0) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* no page cache beside them */
+  if (fd >= 0) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* drops the page cache of the file */
   if (fd >= 0) close(fd);
   return code;
 }
 
-/* A last line without a newline counts, an empty one behind the last newline
- * does not. */
+/* Counts lines. A last line without a newline counts. */
 static int count_lines(const struct names_text *t)
 {
   int n = 0;

@@ -29,7 +29,7 @@ void mafat_options_defaults(struct mafat_options *o, enum mafat_program program)
   };
 }
 
-/* A member as the library takes it, by its type. */
+/* Converts a member to the type of the library, by the type of the option. */
 #define SET_FLAG(v) v
 #define SET_TEXT(v) v
 #define SET_NAME(v) v
@@ -80,8 +80,7 @@ static bool begins_with(const char *text, const char *name)
   return strncmp(text, name, n) == 0 && (!text[n] || text[n] == ':');
 }
 
-/* False: there is none of that name, with words behind it or without; NULL: what is taken where
- * none is named. */
+/* Finds the search of "NAME" or "NAME:WORDS"; NULL: the default one. False: unknown. */
 static bool find_search(const char *text, struct mafat_search_facts *f)
 {
   for (int i = 0; mafat_search_describe(i, f) == MAFAT_OK; i++)
@@ -89,7 +88,7 @@ static bool find_search(const char *text, struct mafat_search_facts *f)
   return false;
 }
 
-/* The search that has this word. */
+/* Finds the search that has this word. */
 static bool find_owner(const char *word, struct mafat_search_facts *f)
 {
   for (int i = 0; mafat_search_describe(i, f) == MAFAT_OK; i++)
@@ -98,7 +97,7 @@ static bool find_owner(const char *word, struct mafat_search_facts *f)
   return false;
 }
 
-/* "best, least or greedy; on several devices deeperthings, ..." */
+/* Reports the names of all searches: "best, least or greedy; on several devices ...". */
 static int refuse_search(const char *found, struct mafat_diagnostic *d)
 {
   char text[MAFAT_OPTION_TEXT_ROOM] = "";
@@ -151,7 +150,7 @@ static int add_word(struct mafat_options *o, const char *search, const char *wor
              : mafat_fail(d, MAFAT_EINVAL, "--search: its words are too long");
 }
 
-/* A value is checked as the word that it has become: what is said of that names the option. */
+/* Checks the value of an option as the word of the search. The message names the option. */
 static int check_renamed(const char *search, const char *word, const char *value,
                          struct mafat_diagnostic *d)
 {
@@ -163,7 +162,7 @@ static int check_renamed(const char *search, const char *word, const char *value
   return mafat_fail(d, MAFAT_EINVAL, "--%s", said ? said : why.text);
 }
 
-/* Options that have become words of a search. */
+/* Turns older options, which are now words of a search, into these words. */
 static int take_renamed(struct mafat_options *o, struct mafat_diagnostic *d)
 {
   int code = MAFAT_OK;
@@ -174,7 +173,7 @@ static int take_renamed(struct mafat_options *o, struct mafat_diagnostic *d)
       return mafat_fail(d, MAFAT_EINVAL, "unknown option --%s; see --help", word);
     if ((code = check_renamed(owner.name, word, value, d))) return code;
     find_search(o->search, &f);
-    if (o->paper && owner.by_paper) find_search(owner.name, &f); /* of the predictor */
+    if (o->paper && owner.by_paper) find_search(owner.name, &f); /* the predictor's search */
     if (strcmp(f.name, owner.name) != 0)
       return owner.by_paper
                  ? mafat_fail(d, MAFAT_EINVAL, "--%s expects --predictor paper or --search %s",
@@ -187,7 +186,8 @@ static int take_renamed(struct mafat_options *o, struct mafat_diagnostic *d)
   return code;
 }
 
-/* One of one device, or one that shares layers out to several; or either, by the same name. */
+/* Reads --search: a search for one device, one that divides layers among several, or both if they
+ * have the same name. */
 static int take_search(struct mafat_options *o, struct mafat_diagnostic *d)
 {
   struct mafat_search_facts f = {.size = sizeof f};
@@ -204,7 +204,8 @@ static int take_search(struct mafat_options *o, struct mafat_diagnostic *d)
   return o->search ? mafat_search_check(o->search, d) : MAFAT_OK;
 }
 
-/* "exact", "paper", or "paper:bias=31M", whose words are those of the search that goes by it. */
+/* Reads --predictor: "exact", "paper", or "paper:bias=31M", with words of the search that uses the
+ * paper's predictor. */
 static int take_predictor(struct mafat_options *o, struct mafat_diagnostic *d)
 {
   if (!o->predictor || strcmp(o->predictor, "exact") == 0) return MAFAT_OK;
@@ -224,8 +225,8 @@ static int take_predictor(struct mafat_options *o, struct mafat_diagnostic *d)
   return mafat_search_check(o->search, d);
 }
 
-/* A size that moved bytes are asked for is that which the search goes by, unless its words name
- * another. */
+/* Passes the size of --fast-memory on to a search that has the word `fast`, unless --search gives
+ * it. */
 static int take_fast_memory(struct mafat_options *o, struct mafat_diagnostic *d)
 {
   char text[MAFAT_SEARCH_ROOM];
@@ -251,7 +252,7 @@ static void note_renamed(struct mafat_options *o)
     snprintf(o->note + n, sizeof o->note - n, ": now --search %s", o->search);
 }
 
-/* ---- what makes sense together ---- */
+/* ---- combinations of options ---- */
 
 static const struct {
   uint8_t one, other;
@@ -350,7 +351,7 @@ static int check_together(const struct mafat_options *o, const bool *given,
   return check_ranks(o, d);
 }
 
-/* Without a picture. */
+/* Rejects options of pictures if all inputs are floats. */
 static int check_floats(const bool *given, struct mafat_diagnostic *d)
 {
   for (size_t i = 0; i < sizeof of_pictures; i++)
@@ -361,7 +362,7 @@ static int check_floats(const bool *given, struct mafat_diagnostic *d)
   return MAFAT_OK;
 }
 
-/* It measures the machine, whatever is to be run. */
+/* Rejects a model, and options other than those of the machine, with --calibrate. */
 static int check_calibrate(const bool *given, int n, char **rest, struct mafat_diagnostic *d)
 {
   for (int row = 0; row < N_OPTIONS; row++)
@@ -372,7 +373,7 @@ static int check_calibrate(const bool *given, int n, char **rest, struct mafat_d
            : MAFAT_OK;
 }
 
-/* Searches and words, which may be said in several ways. */
+/* Resolves --search, --predictor, --objective and options that are now words of a search. */
 static int settle(struct mafat_options *o, const bool *given, struct mafat_diagnostic *d)
 {
   int code;
@@ -395,9 +396,9 @@ static int settle(struct mafat_options *o, const bool *given, struct mafat_diagn
 
 /* ---- the command line ---- */
 
-/* The model, where there is one: opened here, once, since its first bytes say what the arguments
- * after it are. A pipe that the process holds is not opened: the library reads that end. The
- * reader of a file that cannot be opened reports it. */
+/* Opens the model once, if one is given: its first bytes decide the meaning of the arguments after
+ * it. A pipe that is open already is not opened again. If the file cannot be opened, its reader
+ * reports that later. */
 static int take_model(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
 {
   struct stat st;
@@ -408,7 +409,7 @@ static int take_model(struct mafat_options *o, int n, char **rest, struct mafat_
   if (S_ISFIFO(st.st_mode) &&
       (strcmp(o->cfg, "/dev/stdin") == 0 || strncmp(o->cfg, "/dev/fd/", 8) == 0))
     return MAFAT_OK;
-  o->model.fd = open(o->cfg, O_RDONLY | O_CLOEXEC); /* waits for a pipe's writer */
+  o->model.fd = open(o->cfg, O_RDONLY | O_CLOEXEC); /* a named pipe: waits for its writer */
   o->model.has_fd = o->model.fd >= 0;
   if (o->model.has_fd || S_ISREG(st.st_mode)) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", o->cfg, strerror(errno));
@@ -450,7 +451,7 @@ static int refuse_few(int n, char **rest, bool alone, struct mafat_diagnostic *d
                     n == 1 ? "" : "s");
 }
 
-/* A model, and nothing that is to be run by this command line. */
+/* Reads the arguments of mafat_serve: a model, but no pictures. */
 static int read_served(struct mafat_options *o, int n, char **rest, bool alone,
                        struct mafat_diagnostic *d)
 {
@@ -489,7 +490,7 @@ static int take_arguments(struct mafat_options *o, const bool *given, int n, cha
   if (code) return code;
   if ((code = o->predict ? read_question(o, n, rest, d) : read_run(o, n, rest, d))) return code;
   if (o->inputs.n && o->n_images &&
-      !mafat_file_holds_weights(&o->model)) /* Darknet's have one input */
+      !mafat_file_holds_weights(&o->model)) /* Darknet models have one input */
     return mafat_fail(d, MAFAT_EINVAL, MAFAT_INPUT_AND_IMAGE, o->images[0]);
   if (mafat_options_video(o) && o->n_images)
     return mafat_fail(d, MAFAT_EINVAL, "--%s takes the place of images, found %.100s too",

@@ -295,7 +295,7 @@ static void text_label(struct mafat_writer *w, const struct mafat_names *names, 
   mafat_writer_put(w, " %");
 }
 
-/* Adding zero makes a rounded -0 a 0. */
+/* Writes a rounded coordinate; adding zero turns -0 into 0. */
 static void text_pixels(struct mafat_writer *w, float value)
 {
   mafat_writer_put_fixed(w, round((double)value) + 0., 0);
@@ -363,7 +363,7 @@ static void put_cell(struct mafat_writer *w, int64_t value, int width)
   mafat_writer_put_right(w, value < 0 ? "-" : mafat_format_integer(capacity, value), width);
 }
 
-/* A layer stands one step to the right of its group. */
+/* Writes the name column. Layers are indented by one step below their group. */
 static void table_name(struct mafat_writer *w, const struct mafat_report_row *row)
 {
   char layers[48];
@@ -412,7 +412,7 @@ int mafat_output_table(const struct mafat_report_row *rows, size_t n, struct maf
   return mafat_writer_flush(w, NULL);
 }
 
-/* ---- Below it ---- */
+/* ---- Lines below the table ---- */
 
 static void put_bytes(struct mafat_writer *w, const char *what, int64_t bytes)
 {

@@ -6,10 +6,10 @@
 
 enum { MIB_WIDTH = 9, MS_WIDTH = 10, RANKS = 64 };
 
-/* One number of ranks. */
+/* Result for one number of ranks. */
 struct rank_row {
   double ms;
-  size_t most_bytes; /* of a rank */
+  size_t most_bytes; /* largest need of a rank */
   uint64_t exchanged_bytes;
   bool fits;
 };
@@ -184,7 +184,7 @@ static struct rank_row row_of(const struct mafat_ranks_facts *f)
   return (struct rank_row){f->latency_ms, most_bytes(f), f->exchanged_bytes, true};
 }
 
-/* All numbers of ranks below the one asked for, but of a plan that is given: it is for its own. */
+/* Fills in rows[i] for i + 1 ranks, below n. Rows of numbers that do not fit stay empty. */
 static int find_rows(const struct mafat_report_request *q, const struct mafat_options *o,
                      struct rank_row *rows, int n, struct mafat_diagnostic *d)
 {

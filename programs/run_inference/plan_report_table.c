@@ -5,15 +5,15 @@
 
 #include <math.h>
 
-/* A line. */
+/* One line of the table. */
 struct budget_row {
   size_t budget_bytes; /* sweep */
-  bool taken;          /* sweep: it fits; front: it is what the dry run's budget takes */
+  bool taken;          /* sweep: the plan fits; front: the plan chosen for the dry run's budget */
   const char *plan;
   size_t charge_bytes;
   double ms;
   int threads;
-  size_t paper_bytes;  /* greedy: what it went by */
+  size_t paper_bytes;  /* prediction that the greedy search used */
 };
 
 struct budget_table {
@@ -62,7 +62,7 @@ static const struct mafat_dry_run *packing_of(const struct budget_table *t, int 
   return t->request->packings ? t->request->packings->of[index] : NULL;
 }
 
-/* The fastest plan within the budget; false, and the least one, if there is none. */
+/* Finds the fastest plan within the budget. False: none fits, and *found is the smallest plan. */
 static bool find_within(const struct mafat_dry_run *dry_run, size_t budget, int *index,
                         struct mafat_front_facts *found)
 {

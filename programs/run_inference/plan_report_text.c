@@ -44,7 +44,7 @@ static void put_padded(struct mafat_writer *w, const char *text, int width)
   mafat_writer_put_spaces(w, width - (int)strlen(text));
 }
 
-/* ---- what is asked ---- */
+/* ---- the request ---- */
 
 static void put_request(const struct mafat_report_request *q, struct mafat_writer *w)
 {
@@ -79,7 +79,7 @@ static void put_plan(const struct mafat_report_request *q, const struct mafat_pl
   mafat_writer_put(w, text);
 }
 
-/* ---- what it costs ---- */
+/* ---- memory and time ---- */
 
 static void put_fits(const struct mafat_report_request *q, const struct mafat_plan_facts *p,
                      struct mafat_writer *w)
@@ -193,7 +193,7 @@ static void put_parts(const struct mafat_report_request *q, const struct mafat_p
   mafat_writer_put(w, "  at most this counts against a memory limit\n");
 }
 
-/* ---- where it costs ---- */
+/* ---- costs by group and layer ---- */
 
 static size_t largest_peak(const struct mafat_plan_report *a, int n_groups)
 {

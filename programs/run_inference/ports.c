@@ -25,10 +25,10 @@ static bool describe(const struct mafat_model *m, const struct mafat_dry_run *q,
                      : mafat_dry_run_describe_output(q, index, f)) == MAFAT_OK;
 }
 
-/* ---- which file is whose ---- */
+/* ---- files of ports ---- */
 
-/* The port whose name and a = begin the text, and where the file's name begins; else the only port,
- * if it is the only one. -1: none. */
+/* Finds the port of "NAME=FILE", or of "FILE" if there is only one port, and where FILE begins.
+ * -1: none. */
 static int find_port(const struct mafat_model *m, const struct mafat_dry_run *q, enum side side,
                      const char *text, const char **path)
 {
@@ -74,7 +74,7 @@ static int read_port(const struct mafat_model *m, const struct mafat_dry_run *q,
   return MAFAT_OK;
 }
 
-/* An image is the first input's; the others are in files. */
+/* Rejects a file for the first input if an image is given, which is that input. */
 static int check_image(const struct mafat_model *m, const struct mafat_dry_run *q,
                        const struct mafat_options *o, int index, struct mafat_diagnostic *d)
 {
@@ -90,7 +90,7 @@ static int check_image(const struct mafat_model *m, const struct mafat_dry_run *
 int mafat_inputs_take(struct mafat_model *m, const struct mafat_dry_run *q,
                       const struct mafat_options *o, struct mafat_diagnostic *d)
 {
-  unsigned set = 0; /* a bit for each; more have no files */
+  unsigned set = 0; /* bit per port that has a file */
   for (int i = 0; i < o->inputs.n; i++) {
     struct mafat_port_facts f = {.size = sizeof f};
     const char *path;
@@ -147,7 +147,7 @@ static bool write_header(const struct mafat_port_facts *f, FILE *file)
   return fwrite(header, 1, bytes, file) == bytes;
 }
 
-/* A part at a time: there may be no room for all. */
+/* Writes an output part by part, with a small buffer. */
 static bool write_floats(const struct mafat_dump *dump, const struct mafat_model *m, FILE *file)
 {
   enum { PART = 1024 };
@@ -193,7 +193,7 @@ int mafat_dump_write(const struct mafat_dump *dump, const struct mafat_model *m,
   return code;
 }
 
-/* ---- telling ---- */
+/* ---- lists of ports ---- */
 
 static void put_json(const struct mafat_model *m, const struct mafat_dry_run *q, enum side side,
                      struct mafat_writer *w)

@@ -11,7 +11,7 @@
 
 /* Result of the reports. */
 struct said {
-  bool report; /* is on standard output */
+  bool report; /* a report was written to standard output */
   bool map_failed;
 };
 
@@ -28,7 +28,7 @@ static struct mafat_report_request make_request(const struct mafat_session *s,
   return q;
 }
 
-/* A plan that does not fit is reported and drawn; only the exit status differs. */
+/* Reports one plan. A plan that does not fit is reported too; only the status differs. */
 static int report_one(struct mafat_session *s, const struct mafat_report_request *asked,
                       struct said *said)
 {
@@ -53,14 +53,14 @@ static int report_one(struct mafat_session *s, const struct mafat_report_request
       said->map_failed = code != MAFAT_OK;
     }
     if (code == MAFAT_OK && !s->options.best_effort)
-      code = mafat_plan_report_check(a, &s->d); /* the answer stands */
+      code = mafat_plan_report_check(a, &s->d); /* the report is printed in any case */
   }
   mafat_transfer_report_close(&transfers);
   mafat_plan_report_close(&a);
   return code;
 }
 
-/* The greedy search is the paper's, which knows nothing of how weights lie. */
+/* Reports a plan per budget. The greedy search, as in the paper, ignores the layout of weights. */
 static int report_sweep(struct mafat_session *s, const struct mafat_report_request *request,
                         bool *any)
 {

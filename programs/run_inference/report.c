@@ -32,7 +32,7 @@ static void describe_group(const struct mafat_group_facts *group, char *text, si
 
 struct report_table {
   struct mafat_report_row *rows;
-  char (*texts)[96]; /* what the rows point at */
+  char (*texts)[96]; /* texts that the rows point to */
   size_t n;
 };
 
@@ -58,7 +58,7 @@ static void fill_table(struct report_table *t, const struct mafat_model *model,
                    sizeof *t->texts);
     for (int l = group.first; l <= group.last && mafat_model_layer(model, l, &layer) == MAFAT_OK;
          l++) {
-      if (layer.group != g) continue; /* of sets, others lie between */
+      if (layer.group != g) continue; /* layers of a group need not be consecutive */
       describe_layer(&layer,
                      add_row(t, (struct mafat_report_row){MAFAT_ROW_LAYER, l, l, NULL, layer.ms,
                                                           (int64_t)layer.step_macs,

@@ -1,6 +1,6 @@
 /* run_inference: runs a network on pictures inside a memory budget, or predicts what that costs.
- * Called by main.c; mafat_ranks and video.c use its functions. Reads top to bottom: the model is
- * opened, then run picture by picture. It uses only the library's public header. */
+ * Called by main.c; mafat_ranks and video.c use its functions. The model
+ * is opened, then run picture by picture. Uses only the public header of the library. */
 #include "include/mafat.h"
 #include "programs/shared/progress.h"
 #include "programs/run_inference/output.h"
@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* --marks: into a file that is emptied first. */
+/* Opens the file of --marks, truncated. */
 static int open_marks(struct mafat_session *s)
 {
   const char *path = s->options.marks;
@@ -78,7 +78,7 @@ static int compare_doubles(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Sorts a copy: the caller's order stays. */
+/* Sorts a copy of the values. */
 static double median(const double *values, int n)
 {
   double *sorted = malloc((size_t)n * sizeof *sorted);
@@ -109,7 +109,7 @@ void mafat_session_make_room(const struct mafat_session *s)
   mafat_session_trim_heap();
 }
 
-/* repeat times. MAFAT_EIO while *running is a failure of running. */
+/* Runs the picture --repeat times. *running: an error came from the run, not from the picture. */
 static int infer(struct mafat_session *s, const char *path, struct mafat_session_times *t,
                  bool *running)
 {
@@ -131,7 +131,7 @@ static int infer(struct mafat_session *s, const char *path, struct mafat_session
   return MAFAT_OK;
 }
 
-/* 0, which no running process has, means that the system does not report it. */
+/* Converts 0, which means that the system does not report it, to -1. */
 static int64_t known(uint64_t bytes)
 {
   return bytes ? (int64_t)bytes : -1;
@@ -149,7 +149,7 @@ static void fill_memory(const struct mafat_session *s, const struct mafat_sessio
   mafat_model_last_run(s->model, &run);
   r->measured_resident_bytes = known(process.resident_bytes);
   r->vm_hwm_bytes = known(process.peak_bytes);
-  if (process.resident_bytes) { /* else there is no /proc that counts swap */
+  if (process.resident_bytes) { /* 0: no /proc, which also counts swap */
     r->swap_in_bytes = (int64_t)(process.swap_in_bytes - before->swap_in_bytes);
     r->swap_out_bytes = (int64_t)(process.swap_out_bytes - before->swap_out_bytes);
     r->swap_scope = "system";
@@ -234,8 +234,8 @@ static int write_json(struct mafat_session *s, struct mafat_run_report *r)
   return code;
 }
 
-/* Behind the answer: those that may stand in standard output; of JSON none, as a picture has one
- * object, its answer or what failed. */
+/* Writes the dumps that belong before or after the results. Those that may go to standard output
+ * come after, except with --json: there an error must replace the object of results. */
 static int write_dumps(struct mafat_session *s, bool after)
 {
   int code = MAFAT_OK;
@@ -254,7 +254,7 @@ int mafat_session_report(struct mafat_session *s, const char *path,
   struct mafat_run_report report;
   int code;
   mafat_progress_erase();
-  mafat_session_trim_heap(); /* of what the picture's decoder left */
+  mafat_session_trim_heap(); /* heap that the decoder has freed */
   mafat_session_fill_report(s, path, times, before, &report);
   if ((code = mafat_session_find_answers(s, &report, &detections, top))) {
     mafat_detections_close(&detections);
@@ -311,7 +311,7 @@ static int run_and_report(struct mafat_session *s, const char *path)
   int status = run_image(s, path);
   if (status == 0) return 0;
   if (s->options.marks)
-    mafat_marks_end(&s->marks, NULL); /* what has run has; none of it is the next picture's */
+    mafat_marks_end(&s->marks, NULL); /* the next picture starts new marks */
   if (s->options.json) mafat_output_error_json(path, s->d.text, status, &s->out);
   mafat_session_complain(s->d.text);
   return status;
@@ -330,8 +330,8 @@ static int next_char(void)
   return c;
 }
 
-/* The next line of standard input, without its newline; as much of it as there is room for. False
- * at the end. *whole: it is one; else a byte 0 ends it here, behind which there was more. */
+/* Reads the next line of standard input, without its newline, truncated to the capacity. False: end
+ * of input. *whole is false if the line contains a byte 0. */
 static bool read_line(char *line, size_t capacity, bool *whole)
 {
   size_t n = 0;
@@ -346,7 +346,7 @@ static bool read_line(char *line, size_t capacity, bool *whole)
   return true;
 }
 
-/* A list in a file is read a page at a time, and given back behind the reader. */
+/* Drops the page cache of a list file from time to time. *dropped: file offset of the last time. */
 static void mind_page_cache(off_t *dropped)
 {
   enum { PIECE = 32 << 10 };
@@ -376,7 +376,7 @@ static void drop_return(char *line)
 /* Paths from standard input, one a line. */
 static int run_list(struct mafat_session *s, int status)
 {
-  char line[PATH_MAX + 1]; /* a longer one cannot be opened, and says so */
+  char line[PATH_MAX + 1]; /* opening a longer path fails with a message */
   off_t dropped = 0;
   bool whole;
   posix_fadvise(STDIN_FILENO, 0, 0, POSIX_FADV_RANDOM);

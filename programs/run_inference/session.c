@@ -43,8 +43,8 @@ MAFAT_PART(opening) const char *mafat_session_program(void)
   return program;
 }
 
-/* Paths may hold anything: control characters do not reach the terminal. At once, and
- * not through stdio, whose code no other message needs. */
+/* Prints a message with control characters replaced, since paths may contain any byte. Writes
+ * directly: no other message needs the code of stdio. */
 void mafat_session_complain(const char *text)
 {
   char line[1200];
@@ -135,7 +135,7 @@ void mafat_session_report_decode(struct mafat_session *s, const char *decode, co
   mafat_session_warn(s, text);
 }
 
-/* A list that is still to be read is taken for ordinary JPEGs. */
+/* Path of the first picture; NULL: unknown, as in a list, and assumed to be an ordinary JPEG. */
 const char *mafat_session_picture(const struct mafat_session *s)
 {
   const struct mafat_options *o = &s->options;
@@ -161,7 +161,7 @@ MAFAT_PART(opening) struct mafat_model_options mafat_session_model_options(struc
   return m;
 }
 
-/* ---- files that are opened ---- */
+/* ---- input files ---- */
 
 void mafat_session_check_names(struct mafat_session *s)
 {
@@ -192,7 +192,7 @@ int mafat_session_open_dry_run(const struct mafat_session *s, struct mafat_dry_r
   return mafat_dry_run_open_files(dry_run, &o->model, o->weights ? &weights : NULL, m, d);
 }
 
-/* ---- files that are written ---- */
+/* ---- output files ---- */
 
 static bool is_same_file(const char *path, const struct stat *st)
 {
@@ -207,7 +207,7 @@ static int refuse_read(struct mafat_session *s, const char *option, const char *
                     "--%s expects a file of its own, found %.200s, which is read", option, path);
 }
 
-/* A list of pictures, or frames. */
+/* True if pictures, their paths or frames are read from standard input. */
 static bool reads_stdin(const struct mafat_options *o)
 {
   for (int i = 0; i < o->n_images; i++)
@@ -239,7 +239,7 @@ int mafat_session_check_output(struct mafat_session *s, const char *option, cons
   return MAFAT_OK;
 }
 
-/* Tells if two paths are the same regular file; writing to a device loses nothing. */
+/* True if two paths name the same regular file. Devices do not count: writing loses nothing. */
 static bool is_one_file(const char *a, const char *b)
 {
   struct stat st;
@@ -259,7 +259,7 @@ int mafat_session_check_dumps_apart(struct mafat_session *s)
   return MAFAT_OK;
 }
 
-/* ---- what the process may do ---- */
+/* ---- the sandbox ---- */
 
 enum { OUTPUTS = 3 + 2 * MAFAT_OPTION_LIST_ROOM };
 
@@ -279,7 +279,7 @@ static int list_outputs(const struct mafat_options *o, const char *outputs[OUTPU
   return n;
 }
 
-/* The library's own choice (base/model_file.c); NULL: the model is no pipe. */
+/* Folder for the copy of a model that is a pipe, as base/model_file.c chooses it; NULL: no pipe. */
 static const char *copies_folder(const struct mafat_options *o)
 {
   struct stat st;
@@ -288,7 +288,7 @@ static const char *copies_folder(const struct mafat_options *o)
   return folder && *folder ? folder : "/tmp";
 }
 
-/* MAFAT_EIO where it has to be and is not. */
+/* Fails with MAFAT_EIO if a required sandbox is not in force. */
 static int check_confined(struct mafat_session *s, bool confined)
 {
   const char *when = s->options.sandbox;
@@ -314,7 +314,7 @@ int mafat_session_confine(struct mafat_session *s)
     return check_confined(s, false);
   }
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-  if (!s->options.sandbox) { /* their runtimes make processes and code */
+  if (!s->options.sandbox) { /* sanitizers fork and make memory executable */
     s->sandbox.lacks = "off under a sanitizer";
     return MAFAT_OK;
   }

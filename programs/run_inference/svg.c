@@ -121,7 +121,7 @@ static size_t length_at(const char *p)
   return n ? n : 1;
 }
 
-/* Letters of East Asia and pictograms. */
+/* True for wide characters: East Asian letters and pictograms. */
 static bool is_wide(const char *p)
 {
   unsigned char first = (unsigned char)*p;
@@ -150,7 +150,7 @@ int mafat_svg_characters(const char *text)
   return n;
 }
 
-/* U+FFFE and U+FFFF, which XML has not. */
+/* True for U+FFFE and U+FFFF, which XML forbids. */
 static bool is_no_character(const char *p)
 {
   return memcmp(p, "\xef\xbf", 2) == 0 && ((unsigned char)p[2] & 0xfe) == 0xbe;
@@ -175,7 +175,7 @@ void mafat_svg_put(struct mafat_writer *w, const char *text)
   for (; *text; text += length_at(text)) put_character(w, text);
 }
 
-/* Its beginning and its end, and three dots between. */
+/* Writes the beginning and the end of a text, with three dots between. */
 static void put_ends(struct mafat_writer *w, const char *text, int most)
 {
   int all = mafat_svg_characters(text), head = (most - 3) / 2, tail = most - 3 - head, at = 0;

@@ -29,11 +29,11 @@ static struct video {
   struct mafat_video_report all;
   double busy_ms; /* of all frames */
   double first_ms;
-  double ready_ms; /* when the frame at work was there */
-  long long at;    /* its number */
+  double ready_ms; /* time at which the current frame had arrived */
+  long long at;    /* number of the current frame */
 } video;
 
-/* ---- signals: the frame at work is brought to its end ---- */
+/* ---- signals: the current frame is finished ---- */
 
 static volatile int stop;
 
@@ -42,7 +42,7 @@ static void on_signal(int number)
   stop = number;
 }
 
-/* A call that waits is not gone on with. */
+/* Sets the handlers without SA_RESTART, so that a signal interrupts waiting calls. */
 static void catch_signals(void)
 {
   struct sigaction action = {.sa_handler = on_signal};
@@ -61,8 +61,8 @@ static void end_by_signal(void)
 
 /* ---- beginning ---- */
 
-/* Drivers map their buffers in ways of which some are seen in what is resident, which is measured
- * later, and some are not. */
+/* Opens the camera. Its buffers may or may not count as resident memory, depending on the driver;
+ * frames_beside is the part that does not. */
 static int open_camera(struct mafat_session *s)
 {
   const struct mafat_options *o = &s->options;
@@ -153,7 +153,7 @@ static int read_frame(struct mafat_session *s, unsigned char **frame, size_t *n,
     bool was_there = s->options.live && mafat_frames_waiting(&video.frames, 0);
     size_t more;
     int code = mafat_frames_next(&video.frames, *frame, &more, &stop, &s->d);
-    if (more) *n = more; /* behind the last one that one is still there */
+    if (more) *n = more; /* at the end the last frame is still in the buffer */
     if (code || !more || !s->options.live || mafat_session_now_ms() - began > most_ms ||
         !is_late(was_there)) {
       if (!more && *n) --*dropped;
@@ -176,7 +176,7 @@ static int next_frame(struct mafat_session *s, unsigned char **frame, size_t *n,
   return code;
 }
 
-/* Its answers, and the frame with them. An exit status. */
+/* Prints the results of a frame and writes the overlaid frame. Returns an exit status. */
 static int report_frame(struct mafat_session *s, const struct mafat_overlay_frame *frame,
                         struct mafat_frame_report *f, const struct mafat_run_facts *run)
 {
@@ -206,14 +206,14 @@ static int report_frame(struct mafat_session *s, const struct mafat_overlay_fram
   return code ? status : 0;
 }
 
-/* Bytes where the frame at work lies. */
+/* Capacity of the buffer of the current frame, in bytes. */
 static size_t frame_room(const struct mafat_session *s)
 {
   if (!s->options.camera) return video.frames.frame_bytes;
   return video.camera.held < 0 ? 0 : video.camera.buffers[video.camera.held].bytes;
 }
 
-/* *over: there are no more, or none can be run. An exit status. */
+/* Reads and runs one frame. *over: no more frames, or none can be run. Returns an exit status. */
 static int run_frame(struct mafat_session *s, bool *over)
 {
   struct mafat_frame_report f = {.frame = video.all.n};
@@ -237,7 +237,7 @@ static int run_frame(struct mafat_session *s, bool *over)
              : report_frame(s, &(struct mafat_overlay_frame){frame, n, frame_room(s)}, &f, &run);
   video.busy_ms += mafat_session_now_ms() - video.ready_ms;
   *over = status && (code == MAFAT_OK ||
-                     !run.input_failed); /* of a JPEG that is damaged the next may be good */
+                     !run.input_failed); /* after a damaged JPEG the next frame may be good */
   return status;
 }
 

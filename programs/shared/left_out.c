@@ -6,16 +6,16 @@
 int mafat_scan_nothing(const char *text, const char *format, ...);
 void mafat_never_called(void);
 
-/* For sscanf: libjpeg asks JPEGMEM, a variable of the environment, by it and nothing else does, and
- * glibc's is 60 KB, with long doubles and wide characters. A budget goes by no such variable. */
+/* Replaces sscanf, which is 60 KB in glibc. Only libjpeg calls it, to parse the environment
+ * variable JPEGMEM, which is thus ignored. */
 int mafat_scan_nothing(const char *text, const char *format, ...)
 {
   (void)text, (void)format;
   return 0;
 }
 
-/* For what libpng writes pictures with, 60 KB with zlib's compression: of the functions that read,
- * none calls these. */
+/* Replaces the functions with which libpng writes pictures, 60 KB with zlib's compression. Reading
+ * calls none of them. */
 void mafat_never_called(void)
 {
   abort();

@@ -30,7 +30,7 @@ static bool is_word(const char *words, const char *value)
   return false;
 }
 
-/* "1-64"; without a number the bound is none. */
+/* Reads "1-64"; a missing number means no bound. */
 static void read_range(const char *values, double *least, double *most)
 {
   char *end;
@@ -92,7 +92,7 @@ static int compare_sizes(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Sizes of a table are sorted. */
+/* Reads a list of sizes, and sorts it if `sorted`. */
 static bool read_sizes(const char *text, struct mafat_option_sizes *s, bool sorted)
 {
   s->given = true;
@@ -103,7 +103,7 @@ static bool read_sizes(const char *text, struct mafat_option_sizes *s, bool sort
   return true;
 }
 
-/* "127.5", or "1/127.5"; the end of it, NULL: it is no number. */
+/* Reads "127.5" or "1/127.5". Returns the end of the text read; NULL: not a number. */
 static const char *read_ratio(const char *text, float *value)
 {
   char *end;
@@ -275,7 +275,7 @@ static int row_of(const struct mafat_option_reader *r, int value)
   return -1;
 }
 
-/* name: of the option, or of its variable. */
+/* Reports an invalid value. name: of the option or of its environment variable. */
 static enum mafat_option_answer refuse_value(struct mafat_option_reader *r, const char *dashes,
                                              const char *name)
 {
@@ -329,7 +329,7 @@ enum mafat_option_answer mafat_option_next(struct mafat_option_reader *r, void *
   return MAFAT_OPTION_READ;
 }
 
-/* The row that an argument is of; value: behind its =, or NULL. */
+/* Finds the row of an argument; -1: none. *value: the text after =, or NULL. */
 static int find_own(const struct mafat_option_reader *r, const char *argument, const char **value)
 {
   if (strncmp(argument, "--", 2) != 0) return -1;

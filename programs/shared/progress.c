@@ -8,12 +8,12 @@ enum { WIDTH = 30 }; /* of the bar */
 
 /* One for the process, which has one standard error. */
 static struct {
-  const char *what; /* NULL: nobody looks */
+  const char *what; /* label; NULL: no bar is shown */
   int shown;        /* percent, or count */
 } bar;
 bool mafat_progress_is_shown;
 
-/* Not through stdio: what it writes is there at once, and run_inference needs no more of it. */
+/* Writes unbuffered, without the code of stdio. */
 static void put(const char *text, int length)
 {
   mafat_progress_is_shown = true;

@@ -17,12 +17,12 @@
 #include <unistd.h>
 
 static char temporary[PATH_MAX], own[PATH_MAX]; /* names */
-static volatile sig_atomic_t unfinished; /* is there such a file? */
+static volatile sig_atomic_t unfinished; /* true while such a file exists */
 
 static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
 enum { N_ENDS = sizeof ends / sizeof *ends };
 
-/* Ends as if the signal had not been caught: shells that run a list of commands go by that. */
+/* Signal handler: removes the file and dies of the same signal, which shells rely on. */
 static void give_up(int number)
 {
   if (unfinished) unlink(temporary);
@@ -62,7 +62,7 @@ static int create_anew(char *name, char *capacity, size_t n)
   return -1;
 }
 
-/* A signal comes before there is a file, or once its name is known. */
+/* Blocks signals until the name of the new file is known to their handler. */
 static int create(char *name, char *capacity, size_t n)
 {
   sigset_t waiting, before;
@@ -81,7 +81,7 @@ int mafat_unfinished_create(const char *path)
   static const char ending[] = ".XXXXXX";
   enum { ROOM = sizeof ending - sizeof "." };
   char name[sizeof temporary];
-  if (!realpath(path, own)) snprintf(own, sizeof own, "%s", path); /* there is none yet */
+  if (!realpath(path, own)) snprintf(own, sizeof own, "%s", path); /* no such file yet */
   int length = snprintf(name, sizeof name, "%s%s", own, ending);
   if (length >= (int)sizeof name) {
     errno = ENAMETOOLONG;
@@ -99,7 +99,7 @@ int mafat_unfinished_open(const char *path)
   return mafat_unfinished_create(path);
 }
 
-/* On the disk before it has its name: whenever power fails, what has that name is whole. */
+/* Flushes the file to disk before the rename, so that it is complete after a power failure. */
 static bool is_kept(void)
 {
   int fd = open(temporary, O_RDONLY | O_CLOEXEC);

@@ -32,7 +32,7 @@ static void drain(struct mafat_writer *w)
     if (n > 0) {
       done += (size_t)n;
     } else if (n == 0) {
-      w->error = EIO; /* a device that takes nothing would be asked for ever */
+      w->error = EIO; /* avoids an endless loop */
     } else if (errno == EAGAIN) {
       /* Another process may have made the shared terminal or pipe non-blocking. */
       struct pollfd ready = {w->fd, POLLOUT, 0};
@@ -203,7 +203,7 @@ void mafat_json_string(struct mafat_writer *w, const char *key, const char *text
   mafat_writer_put(w, "\"");
 }
 
-/* Negative: not known. */
+/* Writes a count; a negative one, not known, as null. */
 void mafat_json_count(struct mafat_writer *w, const char *key, int64_t value)
 {
   mafat_json_key(w, key);
@@ -213,7 +213,7 @@ void mafat_json_count(struct mafat_writer *w, const char *key, int64_t value)
     mafat_writer_put_integer(w, value);
 }
 
-/* Nine digits give back every float; of milliseconds they show nanoseconds. */
+/* Nine digits represent every float exactly. */
 void mafat_json_put_number(struct mafat_writer *w, double value)
 {
   char capacity[MAFAT_NUMBER_ROOM];
