@@ -195,7 +195,7 @@ head -c 192000 /dev/zero | tr '\0' 'm' >floats.raw
 infer --predict alone/a.packed; expect "asked without its cfg" 0
 grep -q 'packed weights' out || fail "asked without its cfg" "$(head -n 1 out)"
 infer --predict a.cfg alone/a.packed; expect "asked with it" 0
-infer alone/a.packed; expect "no picture" 2 "expected an image"
+infer alone/a.packed; expect "no picture" 2 "expected an IMAGE"
 infer b.cfg a.packed --input floats.raw; expect "another cfg" 2 "packed for another network"
 infer --predict alone/a.packed one two; expect "too many arguments" 2 "expected MODEL.packed [IMAGE]"
 

@@ -68,7 +68,7 @@ while IFS= read -r message; do
   plan=${message#plan }
   case $plan in
   *:\ the\ *) plan=${plan%%: the *} ;;
-  *:\ words\ *) plan=${plan%%: words *} ;;
+  *:\ each\ *) plan=${plan%%: each *} ;;
   *:\ given\ *) plan=${plan%%: given *} ;;
   *) plan=${plan%%: expected *} ;;
   esac
