@@ -8,6 +8,8 @@
 static const struct mafat_pixel_rule darknets = {.scale = {1 / 255.f, 1 / 255.f, 1 / 255.f},
                                                  .pad = 127.5f};
 
+const struct mafat_picture_sources mafat_picture_sources = {"options", "file", "head"};
+
 static bool is_darknets(const struct mafat_network *n, const struct mafat_model_options *o)
 {
   bool usual = n->decoded.head && n->decoded.head->usual;

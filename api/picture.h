@@ -16,6 +16,12 @@ struct mafat_picture {
   const char *assumed; /* head whose usual preprocessing is used for some value; NULL: none */
 };
 
+/* Values of `source`. Defined in picture.c, because runs report them and the strings of
+ * picture_options.c are dropped before. */
+extern const struct mafat_picture_sources {
+  const char *options, *file, *head;
+} mafat_picture_sources;
+
 /* Sets *p for a network and the model's options. MAFAT_EINVAL: invalid options. */
 int mafat_picture_make(struct mafat_picture *p, const struct mafat_network *n,
                        const struct mafat_model_options *o, const struct mafat_kernels *kernels,

@@ -28,9 +28,9 @@ static int take_normalization(struct mafat_picture *p,
   if (declared->normalized) {
     memcpy(p->rule.mean, declared->mean, sizeof p->rule.mean);
     memcpy(p->rule.scale, declared->scale, sizeof p->rule.scale);
-    p->source = "file";
+    p->source = mafat_picture_sources.file;
   }
-  if (o->mean || o->scale) p->source = "options";
+  if (o->mean || o->scale) p->source = mafat_picture_sources.options;
   if (o->mean) code = take_numbers(p->rule.mean, o->mean, n, "mean", d);
   if (code == MAFAT_OK && o->scale) code = take_numbers(p->rule.scale, o->scale, n, "scale", d);
   for (int c = 0; c < n && code == MAFAT_OK; c++)
@@ -102,7 +102,7 @@ static void assume_usual(struct mafat_picture *p, const struct mafat_network *n,
   p->rule = head->usual->rule;
   p->rule.swapped = p->rule.swapped && p->input.c == 3;
   p->input.fit = head->usual->fit;
-  p->source = "head";
+  p->source = mafat_picture_sources.head;
 }
 
 int mafat_picture_follow(struct mafat_picture *p, const struct mafat_network *n,
