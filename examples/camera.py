@@ -10,7 +10,7 @@ if len(sys.argv) != 4:
     print("usage: camera.py MODEL.cfg MODEL.weights WIDTHxHEIGHT[:FORMAT]", file=sys.stderr)
     sys.exit(2)
 if sys.argv[3].endswith(":mjpeg"):
-    sys.exit(f"camera: expected frames that are all as long, found {sys.argv[3]}")
+    sys.exit(f"camera: expected a format whose frames have one size, found {sys.argv[3]}")
 try:
     with mafat.open(sys.argv[1], sys.argv[2], memory="64M", frames=sys.argv[3]) as model:  # of the whole process; the plan has room for a frame
         n = 0

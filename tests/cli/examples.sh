@@ -75,7 +75,7 @@ for language in "${languages[@]}"; do
   expect "camera.$language, other frames" 1 'camera: expected frames like'
   "$work/camera.$language" $shapes.cfg $shapes.weights 320x320:mjpeg <"${pictures[1]}" >"$out" 2>"$err"
   code=$?
-  expect "camera.$language, frames of any length" 1 'camera: expected frames that are all as long'
+  expect "camera.$language, frames of any length" 1 'camera: expected a format whose frames have one size'
 done
 
 # ---- Errors: one line, and the next picture follows

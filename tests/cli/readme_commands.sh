@@ -77,9 +77,9 @@ while IFS= read -r command; do
     make*) run="cd '$root' && MAKEFLAGS= $command" ;;
     mafat\ serve*)
       # shellcheck disable=SC2086 # words
-      $command --listen "127.0.0.1:$port" >"$log" 2>&1 &
+      ${command% &} --listen "127.0.0.1:$port" >"$log" 2>&1 &
       server=$!
-      run="until curl -sf http://127.0.0.1:$port/healthz; do kill -0 $server && sleep 0.1; done"
+      run="until curl -sf http://127.0.0.1:$port/healthz; do kill -0 $server && sleep 0.1 || { cat $log >&2; exit 1; }; done"
       ;;
     curl*) run="${command/8080/$port} | grep -q detections" ;;
     mafat\ *\ *) run=$command ;;
