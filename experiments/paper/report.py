@@ -16,7 +16,7 @@ INTRODUCTION = """# The paper again
 
 This page repeats Figures 1 to 4 and Table 1 of J. Farley, A. Gerstlauer, *MAFAT: Memory-Aware Fusing and Tiling of Neural Networks for Accelerated Edge Inference* (2021), with mafat and Debian's Darknet; then the same with all of mafat's features. To run it:
 
-    make paper                         # as root, within two hours; PAPER=--quick: minutes; PAPER=--help
+    make paper                         # as root, within two hours; PAPER=--quick: 10 minutes; PAPER=--help
     make paper PAPER=--report-only     # only this page, from runs.csv, limits.csv and darknet.csv
 """
 

@@ -38,7 +38,7 @@ layers of YOLOv2 at 608 x 608, on one CPU, cold, under memory limits, with swap 
 BUILD/paper/whole/runs.csv as soon as it has ended; what has a row is not run again, so the same command goes on where it was
 interrupted. When all is done, CSV files, figures and README.md go to experiments/paper.
 
-  --quick               fewer limits, plans and repeats, Darknet at three limits: some minutes. All in BUILD/paper/quick
+  --quick               fewer limits, plans and repeats, Darknet at three limits: 10 minutes. All in BUILD/paper/quick
   --report-only         runs nothing: figures and README.md anew from the CSV files that are in --output
   --fresh               what was measured before is dropped
 

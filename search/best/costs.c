@@ -183,7 +183,8 @@ static void describe_layers(struct mafat_costs *c, const struct mafat_plan_optio
     c->runs[l] = usage[l].needed && !mafat_layer_is_alias(&n->layers[l]) && plan->outer[l] < 0;
     c->reader[l] = mafat_plan_reader(plan, l);
     c->has_choice[l] = c->choice && c->runs[l] && mafat_winograd_applies(&n->layers[c->reader[l]]);
-    c->splits[l] = !mafat_layer_is_tileable(&n->layers[l]) && !mafat_layer_is_alias(&n->layers[l]);
+    c->indivisible[l] =
+        !mafat_layer_is_tileable(&n->layers[l]) && !mafat_layer_is_alias(&n->layers[l]);
     c->must_keep[l] = mafat_plan_must_keep(options, &n->layers[l]);
     for (int i = l; c->runs[l] && i >= 0; i = mafat_fusion_inside(plan, i))
       c->weights_bytes[l] += (float)mafat_packed_layer_bytes(&n->layers[i]);
@@ -275,10 +276,10 @@ static bool allocate(struct mafat_costs *c)
   c->must_keep = mafat_heap_calloc(c->heap, n, sizeof *c->must_keep);
   c->map_bytes = mafat_heap_calloc(c->heap, n_tensors, sizeof *c->map_bytes);
   c->last_use = mafat_heap_calloc(c->heap, n_tensors, sizeof *c->last_use);
-  c->splits = mafat_heap_calloc(c->heap, n, sizeof *c->splits);
+  c->indivisible = mafat_heap_calloc(c->heap, n, sizeof *c->indivisible);
   c->cuts = mafat_heap_calloc(c->heap, n + 1, sizeof *c->cuts);
   return c->table && c->runs && c->has_choice && c->reader && c->weights_bytes && c->must_keep &&
-         c->map_bytes && c->last_use && c->splits && c->cuts;
+         c->map_bytes && c->last_use && c->indivisible && c->cuts;
 }
 
 /* Sets the tables that do not depend on the candidate, from the plan with whole maps. */
@@ -352,7 +353,7 @@ void mafat_costs_close(struct mafat_costs **costs)
   mafat_heap_free(heap, c->must_keep);
   mafat_heap_free(heap, c->map_bytes);
   mafat_heap_free(heap, c->last_use);
-  mafat_heap_free(heap, c->splits);
+  mafat_heap_free(heap, c->indivisible);
   mafat_heap_free(heap, c->cuts);
   mafat_heap_free(heap, c);
   *costs = NULL;

@@ -16,11 +16,11 @@ struct mafat_cut_candidate {
 
 struct mafat_layer_cost {
   float ns; /* time of all its steps; INFINITY: the candidate is impossible for the whole network */
-  float reads;         /* times that its weights are read from the file per run, if streamed */
-  float held_bytes;    /* bytes of its output maps in such a group: a ring of rows, or whole maps */
+  float reads;      /* times that its weights are read from the file per run, if streamed */
+  float held_bytes; /* bytes of its output maps in such a group: a ring of rows, or whole maps */
   float scratch_bytes;
-  float live_bytes;    /* arena bytes while it runs, without weights and I/O buffers */
-  bool loaded;         /* its weights are loaded, although the candidate streams weights */
+  float live_bytes; /* arena bytes while it runs, without weights and I/O buffers */
+  bool loaded;      /* its weights are loaded, although the candidate streams weights */
 };
 
 enum { MAFAT_MAX_CUT_CANDIDATES = 24 };
@@ -34,17 +34,17 @@ struct mafat_costs {
   /* [candidate][algorithm - MAFAT_DIRECT][layer]; a fused layer's cost is counted at the layer that
    * has the step */
   struct mafat_layer_cost *table;
-  bool choice; /* the table has all algorithms; false: only [0], the options' */
-  bool *runs;                     /* [layer]: has steps of its own */
-  bool *has_choice; /* [layer]: its step has a convolution with a choice of algorithms */
-  int *reader;                    /* [layer]: that convolution, or the layer itself */
-  float *weights_bytes;           /* [layer]: packed, with fused layers */
-  bool *must_keep;                /* [layer]: weights are kept in every plan */
-  float *map_bytes;               /* [tensor]: bytes of the whole map; 0: it never exists whole */
-  int *last_use;                  /* [tensor]: last layer that reads it */
-  bool *splits;                   /* [layer]: cannot be split by rows, so it runs whole */
-  int *cuts;                      /* (n_blocks + 1) possible starts of groups, 0 ... n_layers */
-  int n_blocks;                   /* blocks: the layers between two neighbouring cuts */
+  bool choice;          /* the table has all algorithms; false: only [0], the options' */
+  bool *runs;           /* [layer]: has steps of its own */
+  bool *has_choice;     /* [layer]: its step has a convolution with a choice of algorithms */
+  int *reader;          /* [layer]: that convolution, or the layer itself */
+  float *weights_bytes; /* [layer]: packed, with fused layers */
+  bool *must_keep;      /* [layer]: weights are kept in every plan */
+  float *map_bytes;     /* [tensor]: bytes of the whole map; 0: it never exists whole */
+  int *last_use;        /* [tensor]: last layer that reads it */
+  bool *indivisible;    /* [layer]: cannot be split by rows, so it runs whole */
+  int *cuts;            /* (n_blocks + 1) possible starts of groups, 0 ... n_layers */
+  int n_blocks;         /* blocks: the layers between two neighbouring cuts */
 };
 
 /* Candidates of a table: fewer take less time. */
@@ -52,7 +52,7 @@ struct mafat_cost_scope {
   int max_blocks;
   const int *rows; /* (n_rows) numbers of rows, rising */
   int n_rows;
-  bool reads;      /* weights may be loaded and streamed; else all are kept */
+  bool reads; /* weights may be loaded and streamed; else all are kept */
 };
 
 /* Makes the tables. A cut never separates layers that are fused. MAFAT_ENOMEM, MAFAT_ELIMIT. */

@@ -18,7 +18,7 @@ enum {
 /* Contribution of one block to a group of rows, in ns and bytes. */
 struct block_cost {
   float ns, reading_ns;
-  float windows; /* rows kept of the block's maps */
+  float windows;               /* rows kept of the block's maps */
   float loaded, scratch, kept; /* loaded weights; largest scratch of a layer; kept weights */
 };
 
@@ -53,8 +53,8 @@ struct builder {
   int cut_candidates[MAX_ROWS], streamed_candidates[MAX_ROWS], n_rows;
   int n_placement_rules;     /* 1: all weights are kept */
   struct block_cost *blocks; /* [rows][most - MAFAT_DIRECT][placement rule][block] */
-  bool *splits;  /* [block]: has a layer that cannot be split by rows, so no span contains it */
-  float *whole;  /* [begin][end]: bytes of whole maps that the span produces, read after it */
+  bool *indivisible; /* [block]: has a layer that cannot be split by rows, so no span contains it */
+  float *whole;      /* [begin][end]: bytes of whole maps that the span produces, read after it */
   float *before; /* [begin]: bytes of maps that earlier blocks produce, read at or after `begin` */
   int n_options, capacity;
 };
@@ -127,7 +127,7 @@ static void add_blocks(struct builder *b)
   const struct mafat_costs *c = b->costs;
   for (int block = 0; block < c->n_blocks; block++)
     for (int l = c->cuts[block]; l < c->cuts[block + 1]; l++) {
-      if (c->splits[l]) b->splits[block] = true;
+      if (c->indivisible[l]) b->indivisible[block] = true;
       if (!c->runs[l]) continue;
       for (int rows = 0; rows < b->n_rows; rows++)
         for (int most = MAFAT_DIRECT; most < MAFAT_N_ALGORITHMS; most++)
@@ -234,7 +234,7 @@ static int build_from(struct builder *b, int begin)
     struct mafat_span_option list[MAX_OPTIONS];
     int count = 0, at = 0;
     b->spans->at[begin * (n + 1) + end] = b->n_options;
-    open = open && !b->splits[end - 1];
+    open = open && !b->indivisible[end - 1];
     for (int rows = 0; open && rows < b->n_rows; rows++)
       for (int most = b->costs->choice ? MAFAT_N_ALGORITHMS - 1 : MAFAT_DIRECT;
            most >= MAFAT_DIRECT; most--)
@@ -262,12 +262,13 @@ static int build(struct builder *b)
   list_cut_candidates(b);
   b->blocks = mafat_heap_calloc(
       heap, (size_t)b->n_rows * MAFAT_N_CHOICES * N_PLACEMENT_RULES * (size_t)n, sizeof *b->blocks);
-  b->splits = mafat_heap_calloc(heap, (size_t)n, sizeof *b->splits);
+  b->indivisible = mafat_heap_calloc(heap, (size_t)n, sizeof *b->indivisible);
   b->whole = mafat_heap_calloc(heap, (size_t)n * (size_t)(n + 1), sizeof *b->whole);
   b->before = mafat_heap_calloc(heap, (size_t)n + 1, sizeof *b->before);
   b->spans->at = mafat_heap_calloc(heap, (size_t)n * (size_t)(n + 1) + 1, sizeof *b->spans->at);
   b->spans->n_blocks = n;
-  if (!b->blocks || !b->splits || !b->whole || !b->before || !b->spans->at) return MAFAT_ENOMEM;
+  if (!b->blocks || !b->indivisible || !b->whole || !b->before || !b->spans->at)
+    return MAFAT_ENOMEM;
   add_blocks(b);
   add_outliving(b);
   for (int begin = 0; begin < n; begin++) {
@@ -288,7 +289,7 @@ int mafat_spans_make(struct mafat_spans **out, const struct mafat_costs *costs,
   if (b.spans) b.spans->heap = heap;
   int code = b.spans ? build(&b) : MAFAT_ENOMEM;
   mafat_heap_free(heap, b.blocks);
-  mafat_heap_free(heap, b.splits);
+  mafat_heap_free(heap, b.indivisible);
   mafat_heap_free(heap, b.whole);
   mafat_heap_free(heap, b.before);
   if (code == MAFAT_OK) *out = b.spans;

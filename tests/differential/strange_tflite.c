@@ -1,9 +1,9 @@
 /* Writes small TFLite files of one to three operators; a number gives the same file on every
  * machine. Operands fit together, except for one thing in ten or twenty: extents, lists,
  * options, scales or zero points of something else, or meaningless ones. Most files are refused.
- * Those that run must give TFLite's outputs. Known gaps of TFLite 2.9.0 are not written: TANH
+ * A file that runs must give TFLite's outputs. Known gaps of TFLite 2.9.0 are not written: TANH
  * after another operator, activations after a transposed convolution, per-row scales of
- * FULLY_CONNECTED. Neither are quotients, where the programs treat NaN differently. Called by
+ * FULLY_CONNECTED. Quotients are not written either: the programs treat NaN differently. Called by
  * random_graphs.c. */
 #include "formats/tflite/model.h"
 #include "formats/tflite/operators.h"
