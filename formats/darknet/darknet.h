@@ -10,7 +10,8 @@
 struct mafat_darknet_overrides {
   int width, height; /* of the input; 0: the cfg's */
   enum mafat_fork fork; /* MAFAT_FORK_AUTO: detected from the cfg's keys */
-  /* if above 0: when a later layer cannot be read, the network ends after this many layers */
+  /* If above 0 and some layer after the first n_layers cannot be read, the network ends after
+   * n_layers layers instead of failing. A network that can be read is not cut. */
   int n_layers;
 };
 

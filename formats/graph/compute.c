@@ -1,6 +1,6 @@
-/* Adds convolutions, normalizations and activations, and folds them into earlier layers if
- * possible. Called by formats/graph and by the importers in formats/onnx and formats/tflite.
- * Allocates layers in the graph. */
+/* Adds convolutions, normalizations and activations; folds normalizations and activations into an
+ * earlier layer if possible. Called by formats/graph and by the importers in formats/onnx and
+ * formats/tflite. Allocates layers in the graph. */
 #include "formats/graph/compute.h"
 
 #include "formats/graph/scaled_weights.h"

@@ -1,6 +1,6 @@
 /* Imports a TFLite model as a network, operator by operator. Shape arithmetic on constants is
- * evaluated. Fused activations become part of their layer, and pads part of the windows after
- * them. Included by formats/tflite/import.c and by tests; other files reach it through
+ * evaluated. A fused activation becomes part of its layer. A pad becomes part of the window of the
+ * layer after it. Included by formats/tflite/import.c and by tests; other files reach it through
  * mafat_tflite_reader (formats/readers.c). Allocates the network. */
 #ifndef MAFAT_FORMATS_TFLITE_IMPORT_H
 #define MAFAT_FORMATS_TFLITE_IMPORT_H

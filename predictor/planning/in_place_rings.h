@@ -1,12 +1,13 @@
-/* In-place rings: with /inplace, an output of a group by rows shares a buffer with a map that the
- * group reads for the last time (the dying map). The buffer is a ring of rows. The output's rows
- * are stored a fixed number of slots ahead of the map's, the overlap distance, so that each
- * overwrites rows that are dead. Called by lay.c.
+/* With /inplace, an output of a group that runs by rows may share its buffer with a dying map: one
+ * that this group is the last to read. Such a buffer is an in-place ring of rows. Row y of the
+ * output is stored a fixed number of slots, the overlap distance, ahead of row y of the map. So a
+ * row of the output only overwrites rows that are no longer needed. Called by lay.c. Fills two
+ * arrays of the plan, allocated from the plan's heap.
  *
  * In groups of tiles the overlap distance is 0. An output and a dying map can share a buffer if no
- * pixel of the map is read after the output's pixel is written.
+ * pixel of the map is read after the output's pixel at the same place is written.
  *
- * Both tensors exist outside the group, so they are whole maps; their rows have equal length. In a
+ * Both tensors exist outside the group, so they are whole maps. Their rows have equal length. In a
  * later group another output may share the same ring, so one ring can serve many maps. */
 #ifndef MAFAT_PREDICTOR_PLANNING_IN_PLACE_RINGS_H
 #define MAFAT_PREDICTOR_PLANNING_IN_PLACE_RINGS_H

@@ -6,7 +6,7 @@
 #include "include/mafat_plan.h"
 #include "programs/shared/writer.h"
 
-/* Number of types in which weights can be packed smaller. */
+/* Number of narrower types that weights can be packed in. */
 enum {
   MAFAT_PACKINGS = 0
 #define TYPE(CONSTANT, name, array, bits, exponent, weights) weights
@@ -17,7 +17,7 @@ enum {
 #include "network/dtypes.def"
 };
 
-/* Dry runs with weights of narrower types, besides the dry run itself. */
+/* Further dry runs of the same model, one for each narrower type of weights. */
 struct mafat_packings {
   struct mafat_dry_run
       *of[MAFAT_PACKINGS]; /* by the index of mafat_packings_name; NULL: no weights get smaller */
@@ -48,9 +48,9 @@ int mafat_packings_open(struct mafat_packings *packings, const struct mafat_dry_
                         struct mafat_diagnostic *d);
 void mafat_packings_close(struct mafat_packings *packings);
 
-/* Writes a table with a row for each budget, rising; as JSON one array of objects, on one line.
- * *any: true if a plan fits one of the budgets. Returns MAFAT_OK, MAFAT_EIO or an error of
- * mafat_dry_run_report. */
+/* Writes a table with a row for each of the n budgets, which are sorted from small to large. As
+ * JSON: an array of objects, on one line. *any: true if a plan fits one of the budgets. Returns
+ * MAFAT_OK, MAFAT_EIO or an error of mafat_dry_run_report. */
 int mafat_plan_report_write_sweep(const struct mafat_report_request *q, const size_t *budgets,
                                   int n, bool json, struct mafat_writer *w, bool *any,
                                   struct mafat_diagnostic *d);
@@ -59,8 +59,8 @@ int mafat_plan_report_write_sweep(const struct mafat_report_request *q, const si
 int mafat_plan_report_write_front(const struct mafat_report_request *q, bool json,
                                   struct mafat_writer *w, bool *any);
 
-/* Writes a row for each number of devices from 1 to o->ranks, and all details of o->ranks devices.
- * Returns MAFAT_OK, MAFAT_EIO or an error of mafat_dry_run_ranks. */
+/* Writes a row for each number of devices from 1 to o->ranks (no rows if o->plan is given), and all
+ * details of o->ranks devices. Returns MAFAT_OK, MAFAT_EIO or an error of mafat_dry_run_ranks. */
 struct mafat_options;
 int mafat_plan_report_write_ranks(const struct mafat_report_request *q,
                                   const struct mafat_options *o, struct mafat_writer *w,

@@ -1,5 +1,6 @@
-/* Files of a model's inputs and outputs: --input and --dump-output. Writes to open files. Included
- * by programs/run_inference. */
+/* Files of a model's inputs and outputs: --input and --dump-output. Included by
+ * programs/run_inference. Creates and renames the files of outputs (programs/shared/unfinished.h,
+ * which sets signal handlers); lists of inputs and outputs go to a writer. */
 #ifndef MAFAT_PROGRAM_PORTS_H
 #define MAFAT_PROGRAM_PORTS_H
 
@@ -14,9 +15,9 @@ struct mafat_dump {
 };
 
 /* Sets the files of the model's inputs from --input: each value is FILE or NAME=FILE. If a value
- * has several =, NAME is the longest one that is an input. m NULL: only checks the options, against
- * the dry run. Returns MAFAT_EINVAL if FILE alone is given for several inputs, or an input is given
- * twice or filled by the picture. */
+ * has several =, NAME is the longest text before one of them that is an input's name. m NULL: only
+ * checks the options, against the dry run. Returns MAFAT_EINVAL if FILE alone is given for several
+ * inputs, or an input is given twice or filled by the picture. */
 int mafat_inputs_take(struct mafat_model *m, const struct mafat_dry_run *q,
                       const struct mafat_options *o, struct mafat_diagnostic *d);
 /* Finds the output and file of each --dump-output. dumps: (o->n_dumps); NULL: only checks. */
@@ -28,7 +29,8 @@ int mafat_dumps_read(struct mafat_dump *dumps, const struct mafat_model *m,
  * directly. */
 int mafat_dump_write(const struct mafat_dump *dump, const struct mafat_model *m,
                      struct mafat_diagnostic *d);
-/* True if the output is written directly. It may be standard output, after the results. */
+/* True if the path is a device, pipe or link, which is written directly. It may be standard output,
+ * so the caller writes it after the results. */
 bool mafat_dump_is_direct(const struct mafat_dump *dump);
 
 /* Writes the members "inputs": [{"name":"data","type":"float32","dims":[3,416,416]}], "outputs":

@@ -1,5 +1,6 @@
-/* Fits prices to measurements: the cost of each kind of work, given amounts of work and total
- * times. mafat_fit_prices allocates its matrices. Included by calibrate.c. */
+/* Finds prices, the costs of each kind of work, that explain measurements: amounts of work and
+ * their total times. Included by calibrate.c. Allocates matrices and frees them before it
+ * returns. */
 #ifndef MAFAT_RUNNER_CALIBRATE_CALIBRATE_FIT_H
 #define MAFAT_RUNNER_CALIBRATE_CALIBRATE_FIT_H
 
@@ -10,9 +11,10 @@
 void mafat_fit_solve(int n, const double *gram, const double *moment, double *x);
 
 /* Finds prices (n_terms) such that counts (n, n_terms) x prices approximate ns (n). Minimizes
- * a weighted sum of relative errors, not of their squares, so that outliers count less. A price
- * that the measurements do not determine stays near the given price, unless that is 0. *error:
- * median relative error. MAFAT_ENOMEM. */
+ * a weighted sum of relative errors, not of their squares, so that outliers count less. `prices`
+ * holds first guesses, which are first multiplied by the median ratio of measured to predicted
+ * time. A price that the measurements do not determine stays near its guess; 0 is no guess.
+ * *error: median relative error. MAFAT_ENOMEM. */
 int mafat_fit_prices(size_t n, int n_terms, const double *counts, const double *ns, double *prices,
                      double *error);
 

@@ -1,5 +1,7 @@
-/* Implements arenas, also those of the public header. Called by runner/engine/executor.c and api/.
- * Calls mmap, madvise and mlock; thread safe. */
+/* Implements arenas: arena.h, and mafat_arena_open and mafat_arena_close of the public header.
+ * Called by runner/engine/executor.c and api/. Calls mmap, munmap, madvise and mlock. Thread
+ * safe: mafat_arena_hold returns with the arena's mutex locked, and mafat_arena_unhold unlocks it.
+ * An arena is freed when it is closed and has no users. */
 #include "runner/engine/arena.h"
 
 #include "runner/os/process.h"
@@ -18,9 +20,9 @@ struct mafat_arena {
   int n_users;
   bool running;
   bool closed;        /* mafat_arena_close was called */
-  bool locked;        /* the mapping is locked, apart from lock_due */
+  bool locked;        /* the mapping is locked in memory; if lock_due, some pages of it are not */
   bool missing;       /* some pages may not be populated */
-  bool lock_due;      /* some pages are unlocked until the next run */
+  bool lock_due;      /* some pages are unlocked until the next run begins or an executor joins */
   const void *holder; /* user whose output is valid; NULL: none */
 };
 
@@ -59,6 +61,7 @@ void mafat_arena_close(struct mafat_arena **arena)
 
 /* ---- users ---- */
 
+/* Replaces the mapping by a larger one; its contents are lost. */
 static int grow(struct mafat_arena *a, size_t bytes, const char *name, struct mafat_diagnostic *d)
 {
   if (a->running)
@@ -79,7 +82,8 @@ static int grow(struct mafat_arena *a, size_t bytes, const char *name, struct ma
   return MAFAT_OK;
 }
 
-/* Locks all pages, or none. */
+/* If some pages are unlocked (lock_due): locks all of them. If that fails, unlocks the mapping and
+ * goes on without a lock. */
 static void lock_again(struct mafat_arena *a)
 {
   if (a->lock_due && mafat_lock_pages(a->memory, a->bytes) != 0) {
@@ -89,6 +93,7 @@ static void lock_again(struct mafat_arena *a)
   a->lock_due = false;
 }
 
+/* Locks the mapping for a user that has a lock, unless it is locked already. */
 static int lock_first(struct mafat_arena *a, struct mafat_lock *lock, struct mafat_diagnostic *d)
 {
   lock_again(a);
@@ -179,7 +184,7 @@ void mafat_arena_unhold(struct mafat_arena *a)
 /* ---- pages ---- */
 
 /* Returns whole pages to the system. Locked pages cannot be returned, so they are unlocked; the
- * next run locks them again. */
+ * next run or the next executor that joins locks them again. */
 static void give_back(struct mafat_arena *a, size_t begin, size_t end)
 {
   if (begin >= end) return;
@@ -189,7 +194,7 @@ static void give_back(struct mafat_arena *a, size_t begin, size_t end)
   a->missing = true;
 }
 
-enum { MOST_POPULATED = 16 << 20 };
+enum { MOST_POPULATED = 16 << 20 }; /* bytes; why: mafat_arena_populate in arena.h */
 
 void mafat_arena_populate(struct mafat_arena *a, size_t bytes)
 {

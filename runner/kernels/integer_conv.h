@@ -1,7 +1,8 @@
 /* Kernel of direct convolution of integers. A tile of sums stays in registers over all taps of the
  * call; weights are small enough to be read from the first- or second-level cache. Sums are then
  * requantized (integer_finish.h). Included by integer_bodies.h; called by
- * runner/engine/kinds/integer/conv.c. */
+ * runner/engine/kinds/integer (conv.c, matmul.c). Writes the outputs and the call's c->sums,
+ * c->runs, c->input_sums and c->sorted; otherwise uses the stack. */
 
 enum {
   TILE_PIXELS = IVEC_PIXELS,
@@ -20,10 +21,10 @@ enum {
  * This describes n runs of one kind. */
 struct integer_conv_runs {
   int n, n_quads; /* runs; quads of each */
-  size_t step;    /* bytes from the inputs of an output to those of the next one */
+  size_t step;    /* bytes between the inputs of neighboring outputs */
 };
 
-/* Position in the sums: the next run, and the number of quads before it. */
+/* How far the summation has come: the next run, and the number of quads before it. */
 struct integer_conv_place {
   int block_slice, ky, kx;
   size_t quads;
@@ -37,8 +38,10 @@ enum {
   SORTED_LEAST = 16,   /* fewest quads */
   SORTED_QUADS = 1024, /* most quads */
   SORTED_PIXELS = 16,  /* fewest pixels */
-  SORTED_PERCENT = 75, /* least percentage of a panel's weight vectors that fit */
-  SORTED_HOPELESS = 60, /* the same for the vectors sorted so far */
+  /* sorting pays if at least this percentage of weight vectors can be summed in 16 bits */
+  SORTED_PERCENT = 75,
+  /* sorting is given up if fewer than this percentage of the vectors seen until then can */
+  SORTED_HOPELESS = 60,
   SORTED_TILE = 10,    /* pixels of a tile, which has one vector of filters */
   SORTED_COUNTS = 4 * SOME_KINDS
 };
@@ -62,7 +65,8 @@ _Static_assert(sizeof(struct conv_list) <= MAFAT_INTEGER_RUNS_ROOM * sizeof(void
 struct conv_row {
   const struct mafat_integer_conv_call *c;
   struct conv_list *list;
-  int row, first, n_filters;          /* filters of the tile, from `first` of the panel on */
+  /* `first`: index in the panel of the tile's first filter; the tile has n_filters filters */
+  int row, first, n_filters;
   bool start; /* sums begin with the bias */
   /* [filter of the panel]: 128 times the sum of its weights, if IVEC_SIGNED */
   const int32_t *weight_sums;
@@ -74,7 +78,9 @@ struct conv_row {
   bool is_sorted, follows; /* quads are sorted; `places` is valid for this row */
   ptrdiff_t distances[SOME_RUNS];     /* [run]: bytes from the first run */
   int32_t places[SORTED_QUADS];       /* [quad]: bytes from the first run */
-  uint16_t *sorted;                   /* for each vector of filters: counts [kind][fit], quads */
+  /* for each vector of filters: first the counts [kind][way], then the sorted indices of its quads
+   * (integer_sorted.h) */
+  uint16_t *sorted;
   /* memory of `sorted` if the call has none */
   uint16_t own[PANEL_VECTORS * (SORTED_COUNTS + SORTED_QUADS)];
 #endif
@@ -192,7 +198,8 @@ static void choose_runs(struct conv_row *r, struct integer_conv_place at)
 }
 
 /* Lists the call's first runs, or uses the list of an earlier call. Sorts the weights if the list
- * has all runs and the call has enough pixels. */
+ * has all runs, their quads are neither too few nor too many, and the call has enough pixels or
+ * memory in which later calls find the sorted weights. */
 static void begin_runs(struct conv_row *r)
 {
   const struct mafat_integer_conv_call *c = r->c;
@@ -273,7 +280,8 @@ static bool add_dense(const struct mafat_integer_conv_call *c,
   return true;
 }
 
-/* Computes the sums of the windows of outputs from column `col` on, at most a strip's. */
+/* Computes the input sums of n_cols outputs from column `col` on; n_cols is at most
+ * STRIP_PIXELS. */
 static void conv_input_sums(const struct mafat_integer_conv_call *c, int row, int col, int n_cols,
                             int32_t *sums)
 {
@@ -378,7 +386,8 @@ static void conv_take_zero(const struct conv_row *r, int col, int n_cols, int32_
   }
 }
 
-/* Tiles of a strip: n_wide tiles of pixels + 1 columns, then n tiles of `pixels` columns. */
+/* Tiles of a strip: first n_wide tiles that are `pixels` + 1 columns wide, then n tiles that are
+ * `pixels` wide. */
 struct conv_tiling {
   int n_wide, n, pixels;
 };

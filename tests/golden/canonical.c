@@ -1,5 +1,5 @@
-/* Writes the texts that the golden hashes are of: plan, steps, buffers, reads, costs. Called by
- * golden.c. A change of any format here changes the hashes. */
+/* Writes the texts whose hashes are the golden hashes: plan, steps, buffers, reads, costs. Called
+ * by golden.c. A change of any format here changes the hashes. */
 #include "tests/golden/canonical.h"
 
 #include "network/constant.h"
@@ -160,8 +160,8 @@ static int write_steps(struct golden_text *t, const struct golden_case *c)
 
 /* ---- the arena ---- */
 
-/* Times: position k in the execution order is time 2k, after its Winograd transform 2k + 1. The
- * network's input is alive from 0. */
+/* Times: the step at position k of the execution order runs at time 2k + 1, its separate Winograd
+ * transform at 2k. The network's input is alive from 0. */
 static void write_life(struct golden_text *t, const struct mafat_buffer *b)
 {
   if (b->first > b->last) golden_say(t, ", never alive");
@@ -254,6 +254,7 @@ static int write_reads(struct golden_text *t, const struct golden_case *c)
 
 /* ---- costs ---- */
 
+/* Multiply-adds: "again": computed more than once; "padded": including padding of the kernels. */
 static void write_macs(struct golden_text *t, const struct golden_case *c)
 {
   const struct mafat_layout *layout = c->layout;

@@ -8,8 +8,9 @@
 struct bench_options {
   const struct mafat_kernels *const *levels;
   int n_levels;              /* at most 8 */
-  const char *kernel, *shape; /* NULL: all; kernel: the name; shape: part of the name */
-  int runs;                   /* runs to take the median of */
+  /* which shapes to time: `kernel` is a whole name, `shape` is part of a name; NULL: any */
+  const char *kernel, *shape;
+  int runs; /* runs of each contender; reported: the median, for integers the least time */
   bool json;
   bool once;                  /* compute untimed, once, between bench_begin and bench_end */
 };
@@ -17,7 +18,8 @@ struct bench_options {
 /* Returns 0; -1: out of memory; -2: no shape has these names. */
 int bench_run(const struct bench_options *o);
 
-/* Times integer kernels (integer_KERNEL) next to the float levels. Ignores `json` and `once`. */
+/* Times the integer kernel that o->kernel names (integer_conv etc.), and float kernels for
+ * comparison. Ignores `json` and `once`. Returns as bench_run does. */
 struct mafat_integer_kernels;
 int bench_integers(const struct bench_options *o, const struct mafat_integer_kernels *const *list,
                    int n);
@@ -29,8 +31,8 @@ double bench_peak(const struct mafat_kernels *k);
 void bench_begin(void);
 void bench_end(void);
 
-/* A layer. depthwise: filters = c; maxpool, blend, scale: filters unused; winograd_weights:
- * transforms the weights of this convolution. */
+/* A layer. `kernel` says what is timed; winograd_weights is the transform of this convolution's
+ * weights. Kernels other than conv and winograd_weights have filters = c. */
 struct bench_shape {
   const char *name, *kernel;
   int h, w, c, filters, size, stride;

@@ -1,10 +1,12 @@
 /* Measures a program's exact peak of resident bytes: resident_peak FILE PROGRAM [ARGUMENT...].
- * The kernel's peak (VmHWM) uses counters of each processor and can be off by 128 KB for each of
- * them and each kind of page. Pages become unmapped only in system calls, so this program traces
- * it and counts resident bytes before each call.
+ * The kernel's own peak (VmHWM) is summed from counters of each processor. Each counter can be off
+ * by 128 KB, and there is one for each kind of page. A program gives up pages only in system calls
+ * (unless the kernel reclaims them), so we trace PROGRAM and count its resident bytes when each
+ * call begins and ends. Called by tests/cli/sandbox.sh, tests/cli/run_inference.sh and
+ * experiments/sandbox_cost.py.
  *
- * Writes the bytes to FILE. Exit status: the program's; 125: cannot trace or write; 127: cannot
- * run the program. */
+ * Writes the bytes to FILE. Exit status: PROGRAM's, or 128 + the signal that ended it; 125: cannot
+ * trace or write; 127: cannot run PROGRAM. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,4 +1,5 @@
-/* Reads networks from a path by the reader of one format. Included by suites of model files. */
+/* Reads networks from a path by the reader of one format. Included by unit tests, fuzz targets and
+ * test programs that read model files. */
 #ifndef MAFAT_TESTS_SUPPORT_NETWORK_FILES_H
 #define MAFAT_TESTS_SUPPORT_NETWORK_FILES_H
 

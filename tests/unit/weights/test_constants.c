@@ -73,7 +73,8 @@ static bool all_equal(const float *x, size_t n)
   return true;
 }
 
-/* Writes numbers to a random file after some other bytes, or as a fill if all are equal. */
+/* Writes numbers to a random file after some other bytes, or to the network's own values. If all
+ * are equal, sometimes stores them as a fill: one number and their count. */
 static struct mafat_constant put(struct writer *w, const float *x, size_t n)
 {
   if (n > 0 && all_equal(x, n) && test_random_chance(&w->rng, 50))
@@ -93,8 +94,8 @@ static struct mafat_constant put(struct writer *w, const float *x, size_t n)
   return c;
 }
 
-/* Writes one value for each filter; if all are equal, maybe a single one, or none if they have the
- * usual value. */
+/* Writes one value for each filter. If all are equal, sometimes writes only one of them, or, if
+ * they also equal `usual`, none. */
 static struct mafat_constant put_values(struct writer *w, const float *x, size_t n, float usual)
 {
   bool equal = all_equal(x, n);
@@ -571,7 +572,7 @@ static const char *const sum_plans[] = {
     "1x1", "rows1", "rows4", "2x3", "panels", "1x1:loaded", "rows2:loaded", "rows1:streamed",
     "panels:streamed", "1x1:loaded/1/rows1", "1x1/1/panels:loaded"};
 
-/* Compares the sum under a plan, with weights opened for this plan. */
+/* Runs the sum by a plan, with weights opened for it, and compares the output with exact_sum. */
 static void compare_sum(const struct sum *p, const char *text, int i)
 {
   struct mafat_plan *plan;
