@@ -1,6 +1,6 @@
 /* Functions of a kind of layer (network/kinds.def) that predict the scratch and work of its steps.
- * Each kind has a file in predictor/kinds/, named as in network/kinds and runner/engine/kinds.
- * Called by cost/work.c and schedule/scratch.c; included by kinds/. */
+ * They are in predictor/kinds/, in files named as in network/kinds and runner/engine/kinds. Called
+ * by cost/work.c and schedule/scratch.c; included by kinds/. */
 #ifndef MAFAT_PREDICTOR_KIND_H
 #define MAFAT_PREDICTOR_KIND_H
 

@@ -1,6 +1,6 @@
 /* Finds the parts into which the splits of a plan divide the layers of a group, and reports splits
- * that are impossible. Called by predictor/plan (partition.c, parts.c, fusion.c). Allocates bounds
- * in the caller's heap. */
+ * that are impossible. Called by predictor/plan (spec.c, partition.c, parts.c, fusion.c). Allocates
+ * bounds in the caller's heap. */
 #include "transform/split.h"
 
 #include "base/blocks.h"
@@ -16,7 +16,7 @@ char mafat_split_letter(enum mafat_split_axis axis)
   return letters[axis];
 }
 
-/* True if the split is of the layer, among others. */
+/* True if the layer is one of those that the split divides. */
 static bool covers(const struct mafat_split *s, int layer)
 {
   return layer >= s->layers.begin && layer < s->layers.end;
@@ -66,8 +66,8 @@ static int extent_of(const struct mafat_layer *l, enum mafat_split_axis axis)
   return axis == MAFAT_ALONG_H ? l->out.h : axis == MAFAT_ALONG_W ? l->out.w : l->out.c;
 }
 
-/* Returns the tensor, made by another layer of the split, over whose split channels the layer sums;
- * -1: none. */
+/* Returns the tensor whose channels the layer sums, if an earlier layer of this split makes it and
+ * its channels are split; else -1. */
 static int summed_tensor(const struct splitter *c, int layer)
 {
   const struct mafat_layer *l = layer_of(c, layer);
@@ -114,8 +114,9 @@ static int split_at_bounds(struct splitter *c, int layer, int extent, int unit)
   return MAFAT_OK;
 }
 
-/* Splits the last layer of a split along channels by the channels of its input, which is `tensor`:
- * each part continues the sums of the part before. */
+/* Gives a layer that sums over the channels of `tensor` the same parts as that tensor, as parts of
+ * the layer's input: each part continues the sums of the part before. Only the last layer of a
+ * split may do so. */
 static int split_by_inputs(struct splitter *c, int layer, int tensor)
 {
   const struct mafat_layer *l = layer_of(c, layer);
@@ -161,7 +162,8 @@ static int split_layer(struct splitter *c, int layer)
 /* ---- splits ---- */
 
 /* True if the layer adds the channels of a block for one tap of its window, then for the next tap.
- * Parts of a channel block, each with all taps, would then add in another order. */
+ * If a block were divided, each part would add all its taps before the next part begins: another
+ * order of addition. */
 static bool sums_taps_by_blocks(const struct splitter *c, int layer)
 {
   const struct mafat_layer *l = layer_of(c, layer);
@@ -194,8 +196,9 @@ static int lanes_of_parts(const struct splitter *c)
   return lanes;
 }
 
-/* Returns the unit of channel bounds in all layers of the split. It is the largest unit of all
- * layers except the last, because each layer must have the same bounds as the next. */
+/* Returns the unit of channel bounds. All layers of the split have the same bounds, so it is the
+ * largest of their units, and at least a channel block. The last layer's unit does not count: a
+ * layer that sums over split channels divides its input, not its output. */
 static int find_channel_unit(const struct splitter *c)
 {
   int unit = lanes_of_parts(c);

@@ -9,7 +9,7 @@
  * bit.
  *
  * Included by predictor/plan/partition.h and predictor/plan/spec.h; called by predictor/plan
- * (partition.c, parts.c, fusion.c). Allocates bounds in the caller's heap. */
+ * (spec.c, partition.c, parts.c, fusion.c). Allocates bounds in the caller's heap. */
 #ifndef MAFAT_TRANSFORM_SPLIT_H
 #define MAFAT_TRANSFORM_SPLIT_H
 

@@ -28,13 +28,15 @@ struct lay_plan {
   struct mafat_executor *executor; /* NULL: not run yet */
   uint64_t hash;                   /* hash of all outputs */
   bool dirty_differs;  /* outputs changed when the arena was filled before the run */
-  size_t touched, end; /* bytes of the arena that a run wrote; end of the last one */
+  /* bytes of the arena that a run wrote: their number, and the offset after the last */
+  size_t touched, end;
   double ms[LAY_MAX_ROUNDS];
   double *group_ms;                /* [group]: least of all rounds; NULL: not timed */
 };
 
-/* Makes a plan and its layout. keep_all: no layer is computed inside its reader. NULL: the
- * diagnostic has the reason. */
+/* Makes a plan and its layout. keep_all: no layer is fused into the layer that reads it. Returns
+ * NULL, with the reason in the diagnostic, if the plan is invalid. Ends the program if out of
+ * memory. */
 struct lay_plan *lay_plan_open(struct lay_model *m, const char *text, bool keep_all,
                                struct mafat_diagnostic *d);
 void lay_plan_close(struct lay_plan *p);

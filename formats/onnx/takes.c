@@ -1,6 +1,7 @@
 /* Decides which operators can be computed in integers: those with integer kernels, at scales that
  * can be requantized to the output's. Called by formats/onnx (integers.c, computing.c,
- * import_shape.c). Changes nothing. */
+ * import_shape.c). Reads constant axes from the model's file. A wrong attribute sets the graph's
+ * error code and the diagnostic. */
 #include "formats/graph/shape.h"
 #include "formats/onnx/importer.h"
 
@@ -37,8 +38,9 @@ static bool fits(float in, const struct mafat_meaning *to)
 
 /* ---- operators ---- */
 
-/* True if input 0 is a map of integers, and w quantized weights with one scale, or one for each
- * index of `dimension`, that the output's scale permits. n_dims 0: any number of dimensions. */
+/* True if input 0 is a map of integers and w is a constant of 8 bits that has one scale, or one
+ * scale for each index of `dimension`. Sums must be requantizable to `to`; of several scales only
+ * the first is tested. n_dims: number of dimensions that w must have; 0: any. */
 static bool are_weights(const struct mafat_onnx_importer *i, const struct mafat_value *w,
                         int n_dims, int dimension, const struct mafat_meaning *to)
 {
@@ -119,8 +121,8 @@ static bool can_average(const struct mafat_onnx_importer *i, const struct mafat_
          can_map(i, to);
 }
 
-/* True if no axis of the map holds both selected and other dimensions, and a selected dimension has
- * more than one index. */
+/* `over` selects dimensions. True if each axis of the map (rows, columns, channels) holds only
+ * selected or only other dimensions. False also if all selected dimensions have one index. */
 static bool are_separate(const struct mafat_value *in, const bool *over)
 {
   int axes[MAFAT_VIEW_DIMS];

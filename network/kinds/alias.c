@@ -1,7 +1,7 @@
 /* Kinds that only rename their input: route (channels of other tensors), and dropout and cost,
- * which only matter in training. Called by formats/, predictor/ and runner/ through their entries
- * in the table of kinds (network/kind.h). infer sets the layer's output shape; nothing is
- * allocated. */
+ * which only matter in training. Called by api/, formats/, predictor/, programs/make_weights,
+ * runner/ and search/ through their entries in the table of kinds (network/kind.h). infer sets the
+ * layer's output shape; nothing is allocated. */
 #include "network/kinds/kinds.h"
 
 void mafat_layer_become_alias(struct mafat_layer *l)

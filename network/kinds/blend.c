@@ -1,7 +1,7 @@
 /* Shapes and geometry of kinds shortcut, scale_channels and sam, which combine maps element by
- * element: the first two operands, the result with the third, and so on. Called by formats/,
- * predictor/ and runner/ through their entries in the table of kinds (network/kind.h). infer sets
- * the layer's output shape; nothing is allocated. */
+ * element: the first two operands, the result with the third, and so on. Called by api/, formats/,
+ * predictor/, programs/make_weights, runner/ and search/ through their entries in the table of
+ * kinds (network/kind.h). infer sets the layer's output shape; nothing is allocated. */
 #include "network/network.h"
 
 #include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */

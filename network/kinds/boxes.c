@@ -1,7 +1,7 @@
-/* Shapes and geometry of the detection heads region, yolo and Gaussian_yolo: several boxes for
- * each pixel, each with its classes. Called by formats/, predictor/ and runner/ through their
- * entries in the table of kinds (network/kind.h). infer sets the layer's output shape; nothing is
- * allocated. */
+/* Shapes and geometry of the detection heads region, yolo and Gaussian_yolo: several boxes for each
+ * pixel, each with its classes. Called by api/, formats/, predictor/, programs/make_weights,
+ * runner/ and search/ through their entries in the table of kinds (network/kind.h). infer sets the
+ * layer's output shape; nothing is allocated. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */

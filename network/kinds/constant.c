@@ -1,7 +1,7 @@
-/* Shapes and geometry of kind constant: a map of values from the model's file, read with
- * strides. Called by formats/, predictor/ and runner/ through mafat_kind_constant, its entry in
- * the table of kinds (network/kind.h). infer sets the layer's output shape; nothing is
- * allocated. */
+/* Shapes and geometry of kind constant: a map of values from the model's file, read with strides.
+ * Called by api/, formats/, predictor/, programs/make_weights, runner/ and search/ through
+ * mafat_kind_constant, its entry in the table of kinds (network/kind.h). infer sets the layer's
+ * output shape; nothing is allocated. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */

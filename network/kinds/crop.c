@@ -1,6 +1,6 @@
-/* Shapes and geometry of kind crop: the middle of a map. Called by formats/, predictor/ and
- * runner/ through mafat_kind_crop, its entry in the table of kinds (network/kind.h). infer sets
- * the layer's output shape; nothing is allocated. */
+/* Shapes and geometry of kind crop: the middle of a map. Called by api/, formats/, predictor/,
+ * programs/make_weights, runner/ and search/ through mafat_kind_crop, its entry in the table of
+ * kinds (network/kind.h). infer sets the layer's output shape; nothing is allocated. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */

@@ -1,6 +1,7 @@
-/* Shapes and geometry of kind input: an input of the network; `in` and `out` are its shape.
- * Called by formats/, predictor/ and runner/ through mafat_kind_input, its entry in the table of
- * kinds (network/kind.h). infer sets the layer's output shape; nothing is allocated. */
+/* Shapes and geometry of kind input: an input of the network; `in` and `out` are its shape. Called
+ * by api/, formats/, predictor/, programs/make_weights, runner/ and search/ through
+ * mafat_kind_input, its entry in the table of kinds (network/kind.h). infer sets the layer's output
+ * shape; nothing is allocated. */
 #include "network/kinds/kinds.h"
 
 const struct mafat_kind mafat_kind_input = {

@@ -1,6 +1,7 @@
-/* Shapes and geometry of kind batchnorm: batch normalization as a layer of its own. Called by
- * formats/, predictor/ and runner/ through mafat_kind_batchnorm, its entry in the table of kinds
- * (network/kind.h). infer sets the layer's output shape; nothing is allocated. */
+/* Shapes and geometry of kind batchnorm: batch normalization as a layer of its own. Called by api/,
+ * formats/, predictor/, programs/make_weights, runner/ and search/ through mafat_kind_batchnorm,
+ * its entry in the table of kinds (network/kind.h). infer sets the layer's output shape; nothing is
+ * allocated. */
 #include "network/kinds/kinds.h"
 
 static struct mafat_weight_counts counts(const struct mafat_layer *l)

@@ -1,6 +1,7 @@
 /* Shapes and geometry of kinds maxpool and local_avgpool: the maximum or mean of each window.
- * Called by formats/, predictor/ and runner/ through their entries in the table of kinds
- * (network/kind.h). infer sets the layer's output shape; nothing is allocated. */
+ * Called by api/, formats/, predictor/, programs/make_weights, runner/ and search/ through their
+ * entries in the table of kinds (network/kind.h). infer sets the layer's output shape; nothing is
+ * allocated. */
 #include "network/network.h"
 
 #include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */

@@ -1,7 +1,7 @@
 /* Shapes and geometry of kind quantize, whose layers convert between floats and integers, or
- * integers between scales. Called by formats/, predictor/ and runner/ through mafat_kind_quantize,
- * its entry in the table of kinds (network/kind.h). infer sets the layer's output shape; nothing
- * is allocated. */
+ * integers between scales. Called by api/, formats/, predictor/, programs/make_weights, runner/ and
+ * search/ through mafat_kind_quantize, its entry in the table of kinds (network/kind.h). infer sets
+ * the layer's output shape; nothing is allocated. */
 #include "network/network.h"
 
 #include "network/kinds/kinds.h"

@@ -1,7 +1,8 @@
 /* Shapes and geometry of kind rearrange: a strided copy of elements between maps; checks and
- * normalizes its parts. Called by formats/, predictor/ and runner/ through mafat_kind_rearrange,
- * its entry in the table of kinds (network/kind.h) and network/rearrange.h, and by
- * network/kinds/split.c. infer sets the layer's output shape; nothing is allocated. */
+ * normalizes its parts. Called by api/, formats/, predictor/, programs/make_weights, runner/ and
+ * search/ through mafat_kind_rearrange, its entry in the table of kinds (network/kind.h) and
+ * network/rearrange.h, and by network/kinds/split.c. infer sets the layer's output shape; nothing
+ * is allocated. */
 #include "network/rearrange.h"
 
 #include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */

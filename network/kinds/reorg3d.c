@@ -1,7 +1,8 @@
 /* Shapes and geometry of kind reorg3d: space to depth, where pixel (dy, dx) of an s x s square and
- * channel c become channel (dy * s + dx) * C + c of C * s * s. Called by formats/, predictor/ and
- * runner/ through mafat_kind_reorg3d, its entry in the table of kinds (network/kind.h). infer sets
- * the layer's output shape; nothing is allocated. */
+ * channel c become channel (dy * s + dx) * C + c of C * s * s. Called by api/, formats/,
+ * predictor/, programs/make_weights, runner/ and search/ through mafat_kind_reorg3d, its entry in
+ * the table of kinds (network/kind.h). infer sets the layer's output shape; nothing is
+ * allocated. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */

@@ -1,7 +1,7 @@
 /* Shapes and geometry of kind resample: resizes maps, by the nearest pixel or by linear or cubic
- * interpolation. Called by formats/, predictor/ and runner/ through mafat_kind_resample, its
- * entry in the table of kinds (network/kind.h). infer sets the layer's output shape; nothing is
- * allocated. */
+ * interpolation. Called by api/, formats/, predictor/, programs/make_weights, runner/ and search/
+ * through mafat_kind_resample, its entry in the table of kinds (network/kind.h). infer sets the
+ * layer's output shape; nothing is allocated. */
 #include "network/resample.h"
 
 #include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */

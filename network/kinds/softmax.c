@@ -1,6 +1,7 @@
 /* Shapes and geometry of kind softmax: probabilities over the whole input or equal parts of it.
- * Called by formats/, predictor/ and runner/ through mafat_kind_softmax, its entry in the table
- * of kinds (network/kind.h). infer sets the layer's output shape; nothing is allocated. */
+ * Called by api/, formats/, predictor/, programs/make_weights, runner/ and search/ through
+ * mafat_kind_softmax, its entry in the table of kinds (network/kind.h). infer sets the layer's
+ * output shape; nothing is allocated. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */

@@ -1,7 +1,7 @@
 /* Shapes and geometry of kind split: copies parts of a map to several outputs, each as rearrange
- * does. Called by formats/, predictor/ and runner/ through mafat_kind_split, its entry in the
- * table of kinds (network/kind.h). infer sets the output shapes, allocates the list of
- * outputs, and sorts and merges the atoms of the parts. */
+ * does. Called by api/, formats/, predictor/, programs/make_weights, runner/ and search/ through
+ * mafat_kind_split, its entry in the table of kinds (network/kind.h). infer sets the output shapes,
+ * allocates the list of outputs, and sorts and merges the atoms of the parts. */
 #include "network/network.h"
 
 #include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */

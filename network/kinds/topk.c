@@ -1,8 +1,8 @@
-/* Shapes and geometry of kind topk: the k largest or smallest elements along an axis, best
- * first, and their indices, as two outputs. Ties go to the first element, and NaN is worse than
- * any number. Indices are floats. Called by formats/, predictor/ and runner/ through
- * mafat_kind_topk, its entry in the table of kinds (network/kind.h). infer sets the output
- * shapes and allocates the list of outputs. */
+/* Shapes and geometry of kind topk: the k largest or smallest elements along an axis, best first,
+ * and their indices, as two outputs. Ties go to the first element, and NaN is worse than any
+ * number. Indices are floats. Called by api/, formats/, predictor/, programs/make_weights, runner/
+ * and search/ through mafat_kind_topk, its entry in the table of kinds (network/kind.h). infer sets
+ * the output shapes and allocates the list of outputs. */
 #include "network/network.h"
 
 #include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */

@@ -9,16 +9,16 @@
  *   input   = w_in * h_in * c_in
  *   scratch + output + 2 * input
  *
- * w and h are the tile's extents at that layer, inside the map, with overlap. The prediction is the
- * largest sum plus a constant. The tiles are those of a direct run that computes each layer by
- * itself, whatever algorithms and fusions the plan has.
+ * w and h are the tile's width and height at that layer, including overlap with other tiles, cut
+ * off at the map's edge. The prediction is the largest sum plus a constant. The tiles are those of
+ * a direct run that computes each layer by itself, whatever algorithms and fusions the plan has.
  *
  * The paper has chains of convolutions and maxpools, square grids and two groups. Here the formula
  * covers any number of groups, any grid (even, balanced or given) and every layer that computes
- * something. c_in counts all channels that a layer reads, also those that a shortcut adds (with
- * their own extents), and ignores groups of a convolution. Only layers that Darknet computes
- * through im2col (convolutional, local) have scratch. Aliases (route, dropout, cost) and layers
- * that no output depends on count nothing. */
+ * something. c_in is the number of all channels that a layer reads; groups of a convolution make no
+ * difference. The second input of a shortcut counts too, with its own width and height. Only layers
+ * that Darknet computes through im2col (convolutional, local) have scratch. Aliases (route,
+ * dropout, cost) and layers that no output depends on count nothing. */
 #ifndef MAFAT_PREDICTOR_COST_PAPER_H
 #define MAFAT_PREDICTOR_COST_PAPER_H
 
@@ -27,7 +27,8 @@
 /* The tile and layer of a group that need the most bytes; the first of equals. */
 struct mafat_paper_group {
   size_t peak_bytes;   /* scratch + output + 2 x input, without the constant */
-  size_t scratch_bytes, output_bytes, input_bytes; /* input: once */
+  /* input_bytes is not doubled, as it is in the peak */
+  size_t scratch_bytes, output_bytes, input_bytes;
   int peak_layer;      /* -1: no layer of the group computes anything */
   int tile_row, tile_col;
 };

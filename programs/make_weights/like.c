@@ -32,8 +32,8 @@ static void add(struct patches *p, const struct mafat_constant *c, bool as_they_
     p->list[p->n++] = (struct patch){c->at, c->n, as_they_were, centre, spread};
 }
 
-/* Adds a layer's constants. The branch's factor multiplies the scales or, without scales, the
- * weights. */
+/* Adds a layer's constants. At the end of a shortcut's branch (recipe.h), the biases and the scales
+ * are multiplied by r->branch, and the weights if there are no scales. */
 static void add_layer(struct patches *p, const struct mafat_layer *l,
                       const struct mafat_layer_constants *c, const struct recipe *r)
 {
@@ -55,7 +55,7 @@ static int by_place(const void *a, const void *b)
   return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Sorts the patches by offset. Of constants shared by layers, keeps the first patch. */
+/* Sorts the patches by offset. Keeps one patch of constants that several layers share. */
 static void settle(struct patches *p)
 {
   size_t n = 0;

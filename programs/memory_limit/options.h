@@ -11,7 +11,7 @@
 enum { MAX_JOINS = 8, MAX_EVICTS = 64 };
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
 
-/* Value of a limit: there is none. */
+/* The value of limit_bytes or swap_bytes that means: no limit. */
 #define NO_LIMIT INT64_MAX
 
 struct limit_options {
@@ -35,7 +35,7 @@ extern const char options_help[];
 /* Parses the command line. The strings in *o point into argv. Returns false with the reason. */
 bool options_read(struct limit_options *o, int argc, char **argv, struct why *why);
 
-/* Parses a list of CPUs such as "0-1,3". Returns false if it is none. */
+/* Parses a list of CPUs such as "0-1,3". Returns false if the text is not such a list. */
 bool cpus_read(const char *text, cpu_set_t *set);
 
 #endif

@@ -1,5 +1,5 @@
-/* Prints --predict for scripts: one object on one line. Called by predict.c, plan_report_text.c and
- * programs/mafat_serve/work.c. */
+/* Writes the report of --predict for scripts, as one JSON object on one line, to the caller's
+ * writer. Called by predict.c, plan_report_text.c and programs/mafat_serve/work.c. */
 #include "programs/run_inference/plan_report.h"
 #include "programs/run_inference/transfers.h"
 #include "programs/run_inference/output.h"

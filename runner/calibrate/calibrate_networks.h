@@ -18,7 +18,7 @@ struct mafat_calibrate_scale {
 int mafat_calibrate_network(struct mafat_network **out, int number,
                             struct mafat_calibrate_scale scale, struct mafat_diagnostic *d);
 /* Writes Darknet weights for a network to fd: small random numbers, so that outputs neither
- * overflow nor vanish. MAFAT_EIO. */
+ * overflow nor vanish. Returns MAFAT_EIO or MAFAT_ENOMEM on failure. */
 int mafat_calibrate_write_weights(const struct mafat_network *n, int fd,
                                   struct mafat_diagnostic *d);
 

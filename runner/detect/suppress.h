@@ -6,7 +6,7 @@
 #include "runner/detect/best_boxes.h"
 
 struct mafat_suppression {
-  float most; /* maximum overlap of two boxes, 0 to 1; above 0 */
+  float most; /* greatest overlap that two kept boxes may have: above 0, at most 1 */
   enum mafat_nms kind;
   double power;    /* DIoU: exponent of the relative squared distance */
   uint32_t *cells; /* capacity for mafat_boxes_levels(b->most) grids */

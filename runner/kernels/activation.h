@@ -1,7 +1,8 @@
 /* Activation functions in single precision, scalar and vectorized, with identical bits. Every
  * operation is IEEE and nothing is contracted, so the compiler may vectorize them. Formulas are
- * Darknet's (relu6, mish, hard_mish, swish: AlexeyAB's fork). Included by bodies.h and finish.h,
- * after vector.h. */
+ * those of Darknet and AlexeyAB's fork, or of ONNX and TFLite for activations that Darknet lacks
+ * (clip, sloped, steep, hard_sigmoid, hard_swish). Included by bodies.h and finish.h, after
+ * vector.h. Touches only its arguments. */
 #ifndef MAFAT_RUNNER_KERNELS_ACTIVATION_H
 #define MAFAT_RUNNER_KERNELS_ACTIVATION_H
 
@@ -58,7 +59,8 @@ static inline float hyperbolic_tangent(float x)
 
 static inline float stair(float x)
 {
-  float n = __builtin_floorf(x), half = __builtin_floorf(n * 0.5f); /* x / 2 may underflow to -0 */
+  /* from n, not from x: x * 0.5f of a tiny negative x rounds to -0, whose floor is not -1 */
+  float n = __builtin_floorf(x), half = __builtin_floorf(n * 0.5f);
   return n - 2.0f * __builtin_floorf(n * 0.5f) == 0.0f ? half : (x - n) + half;
 }
 
@@ -84,7 +86,7 @@ static inline float clip(float x, float least, float most)
 static inline float activate_scalar(float x, struct mafat_activating a)
 {
   switch (a.kind) {
-  /* products are computed before the choice, because compilers vectorize loops only then */
+  /* products are computed before x is compared, because compilers vectorize loops only then */
   case MAFAT_LEAKY: {
     float low = 0.1f * x;
     return x > 0.0f ? x : low;
@@ -126,12 +128,12 @@ static inline float activate_scalar(float x, struct mafat_activating a)
 
 /* ---- interleaved vectors ---- */
 
-/* Not used by the reference level, which has one lane, and on armv7, where vectors flush denormals
+/* Left out in the reference level, which has one lane, and on armv7, where vectors flush denormals
  * but scalars do not. */
 #if VECTOR_LANES > 1 && !defined __arm__
 
-/* The operations of one vector depend on each other, so up to IN_STEP vectors are computed at the
- * same time to use the processor better. Operations and bits are the same as above. */
+/* Each operation on a vector waits for the one before, so up to IN_STEP vectors are computed side
+ * by side to use the processor better. Operations and bits are those of the scalar functions. */
 enum { IN_STEP = 4, HAS_STEPS = 1 };
 
 typedef int32_t vec_integers __attribute__((vector_size(sizeof(vec))));
@@ -178,7 +180,7 @@ INLINE void logistics(vec *y, const int N)
   for (int i = 0; i < N; i++) y[i] = vec_div(one, vec_add(one, y[i]));
 }
 
-/* Computes n / (n + 2) of mish, with n from e^y. */
+/* Replaces y by the factor n / (n + 2) of mish; n is computed from e^y. */
 INLINE void mish_quotients(vec *y, const int N)
 {
   const vec two = vec_all(2.0f);
@@ -232,7 +234,7 @@ INLINE void activate_step(float *x, const enum mafat_activation KIND, const int 
 
 /* Activates n floats in steps of up to IN_STEP vectors. The last two steps are of nearly equal
  * size, for example three and two, because a step with one vector takes as long as a full one.
- * Returns n; 0 if n is less than a vector. */
+ * Returns n, or 0 if n is less than VECTOR_LANES. */
 INLINE size_t activate_steps(float *x, size_t n, const enum mafat_activation KIND)
 {
   size_t left = n / VECTOR_LANES;
@@ -252,7 +254,8 @@ INLINE size_t activate_steps(float *x, size_t n, const enum mafat_activation KIN
   return n;
 }
 
-/* The same for an activation that is known only at run time; 0: it has no such version. */
+/* Calls activate_steps for an activation that is known only at run time. Returns 0 if it has no
+ * such version. */
 static inline size_t activate_in_step(float *x, size_t n, enum mafat_activation kind)
 {
   switch (kind) {
@@ -277,7 +280,7 @@ static inline size_t activate_in_step(float *x, size_t n, enum mafat_activation 
 
 #endif
 
-/* Activates the few floats after the last vector. Marked cold, so that the loop is not
+/* Activates an array that is shorter than a vector. Marked cold, so that the loop is not
  * vectorized. */
 static __attribute__((cold, noinline, unused)) void activate_few(float *x, size_t n,
                                                                  struct mafat_activating a)

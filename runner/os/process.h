@@ -1,6 +1,7 @@
-/* Measures this process (resident bytes, faults, swap), and controls which of its code is resident.
- * Reads /proc through a small stack buffer. Included by api, programs/mafat, programs/mafat_ranks,
- * runner/calibrate, runner/engine, runner/os and runner/weights. */
+/* Measures this process (resident bytes, faults, swap) and makes pages of its code, data and stack
+ * resident, locked or dropped. Reads /proc; uses madvise, mlock and mprotect on the program's own
+ * mappings. Included by api, programs/mafat, programs/mafat_ranks, runner/calibrate, runner/engine,
+ * runner/os and runner/weights. */
 #ifndef MAFAT_RUNNER_OS_PROCESS_H
 #define MAFAT_RUNNER_OS_PROCESS_H
 
@@ -13,12 +14,13 @@ enum { MAFAT_PROCESS_STACK = 20 << 10 }; /* most bytes of stack that the library
 /* Returns Rss of /proc/self/smaps_rollup in bytes: exact, unlike the batched VmRSS. Falls back to
  * /proc/self/statm; 0 without /proc. */
 size_t mafat_process_resident_bytes(void);
-/* Returns the largest resident set of this process, and of the one that executed it; needs no
- * /proc. */
+/* Returns the most bytes that were ever resident in this process, counted since before exec(): also
+ * what the program that called exec() used. Needs no /proc. */
 size_t mafat_process_most_resident_bytes(void);
 /* Returns the resident bytes of a mapping; `bytes` if the system does not report them. */
 size_t mafat_process_resident_bytes_of(const void *begin, size_t bytes);
-/* Returns the bytes of a file in the page cache; all `bytes` if the system does not report them. */
+/* Returns the bytes of a file in the page cache; `bytes` if the system does not report them; 0 if
+ * the file cannot be mapped. */
 size_t mafat_process_cached_bytes_of(int fd, size_t bytes);
 /* Returns the peak of the resident bytes (VmHWM). Inexact: the kernel updates it in batches. */
 size_t mafat_process_peak_bytes(void);
@@ -45,19 +47,20 @@ size_t mafat_process_file_bytes(void);
 void mafat_process_lock(const char *begin, const char *end);
 /* Drops the pages entirely inside the range; locked ones stay. */
 void mafat_process_drop(const char *begin, const char *end);
-/* Drops all pages of the program's code, also locked ones, except those of `parts`, which are in
- * ascending order. Dropped pages are read again when entered. When the kernel reclaims memory, it
- * keeps those of `parts` that are used longer than unmapped file pages. */
+/* Unlocks all pages of the program's code and drops them, except those of `parts`, which are in
+ * ascending order. Dropped pages are read again when entered. The pages of `parts` then look used
+ * to the kernel, so it reclaims unmapped file pages first. */
 void mafat_process_keep_code(const struct mafat_process_part *parts, int n_parts);
 /* Disables read-ahead for missing pages of the program's file. */
 void mafat_process_advise_code(void);
-/* Makes the program's initialized data private. Otherwise the kernel could drop it, and would read
- * it again with the disk's whole read-ahead, up to megabytes. */
+/* Makes the program's initialized data private, by writing to each of its pages. Otherwise the
+ * kernel could drop it, and would read it again with the disk's whole read-ahead, up to
+ * megabytes. */
 void mafat_process_own_data(void);
 /* Drops cached, unmapped pages of the program's file. The next start reads them again. */
 void mafat_process_forget_code(void);
-/* Touches MAFAT_PROCESS_STACK bytes below the caller's stack. All processes that run a command then
- * have the same number of stack pages, whatever addresses the kernel chose. */
+/* Touches MAFAT_PROCESS_STACK bytes below the caller's stack. So every process that runs the same
+ * command has the same number of stack pages, whatever addresses the kernel chose. */
 void mafat_process_touch_stack(void);
 /* Returns freed heap pages to the system. */
 void mafat_process_trim_heap(void);

@@ -5,7 +5,7 @@
 
 #include "tests/conformance/select.h"
 
-/* Writes FOLDER/NAME.onnx. False: the diagnostic has the reason. */
+/* Writes FOLDER/NAME.onnx. Returns false with a diagnostic, which is empty if memory is out. */
 bool write_model(const struct node_trial *t, const char *folder, struct mafat_diagnostic *d);
 
 #endif

@@ -1,5 +1,5 @@
-/* Covers formats/tflite/{tflite, model, flat, reader, tensors, values, flex, metadata}.c: reading
- * of .tflite files; invalid and damaged files are refused and do no harm. */
+/* Covers formats/tflite/{tflite, model, flat, reader, tensors, values, operators, flex,
+ * metadata}.c: reading of .tflite files; invalid and damaged files are refused and do no harm. */
 #include "formats/tflite/tflite.h"
 #include "formats/tflite/values.h"
 #include "tests/support/failing_malloc.h"
