@@ -2,39 +2,41 @@
  * called for each step of a layer (runner/engine/kinds/conv_direct.c, dense.c, matmul.c). Reads
  * input rows and writes output rows; allocates nothing.
  *
- * A tile of outputs stays in registers while a slice of the taps is summed. A slice is so short
- * that its weights stay in the first-level cache for all tiles. Between slices, partial sums are
- * stored in the outputs' memory. */
+ * A tap is one input value of an output's window: a row, a column and a channel of it. A tile of
+ * outputs stays in registers while a slice of the taps is summed. A slice is so short that its
+ * weights stay in the first-level cache for all tiles. Between slices, partial sums are stored in
+ * the outputs' memory. */
 #include "base/blocks.h"
 
 enum {
   SEGMENT_VECTORS = MAFAT_CHANNEL_BLOCK / VECTOR_LANES, /* vectors of 16 filters */
   TILE_VECTORS = VECTOR_SEGMENTS * SEGMENT_VECTORS,
-  /* vectors stored together; with few registers this is not faster */
+  /* vectors that are stored together; with few registers, one at a time is as fast */
   STORED_VECTORS = VECTOR_MANY_REGISTERS ? SEGMENT_VECTORS : 1,
   TILE_PIXELS = VECTOR_PIXELS,
   ALONE_VECTORS = TILE_VECTORS / 2,
-  ALONE_PIXELS = VECTOR_PIXELS_ALONE, /* pixels of a tile of at most ALONE_VECTORS */
+  ALONE_PIXELS = VECTOR_PIXELS_ALONE, /* pixels of a tile with at most ALONE_VECTORS vectors */
   MOST_PIXELS = TILE_PIXELS > ALONE_PIXELS ? TILE_PIXELS : ALONE_PIXELS,
   SLICE_RUNS = 64, /* most runs in a slice */
   SLICE_KINDS = 3,
-  AHEAD_TILES = 4,    /* least tiles for prefetching: fewer would prefetch as much as they read */
-  AHEAD_PIXELS = 512, /* most pixels: with more, arithmetic outweighs waiting for weights */
-  POOLED_BYTES = 3584, /* sums on the stack, of which the library uses little (os/process.h) */
+  AHEAD_TILES = 4, /* fewest tiles that prefetch: fewer would each prefetch as much as they read */
+  /* most outputs of a call that prefetches: with more, arithmetic outweighs waiting */
+  AHEAD_PIXELS = 512,
+  POOLED_BYTES = 3584, /* pooling keeps its sums on the stack, which is small (os/process.h) */
   POOLED_PIXEL = 2 * VECTOR_SEGMENTS * MAFAT_CHANNEL_BLOCK * (int)sizeof(float),
   POOLED_COLS = POOLED_BYTES / POOLED_PIXEL / TILE_PIXELS * TILE_PIXELS
 };
 
 _Static_assert(TILE_PIXELS % 2 == 0, "pooled pairs lie in one tile");
 
-/* A run is a sequence of taps that are contiguous in the input. This describes n runs of one
- * kind. */
+/* A run is a sequence of taps that are contiguous in the input. Runs are of one kind if they have
+ * the same number of taps and the same step. This describes n runs of one kind. */
 struct conv_runs {
-  int n, n_taps; /* runs; taps of each */
-  size_t step;   /* bytes from the inputs of an output to those of the next one */
+  int n, n_taps; /* number of runs; number of taps of each run */
+  size_t step;   /* bytes between the inputs of neighboring outputs */
 };
 
-/* Position in a sum: the next run, and the number of taps before it. */
+/* How far the summation has come: the next run, and the number of taps before it. */
 struct conv_place {
   int block_slice, ky, kx;
   size_t taps;
@@ -43,12 +45,12 @@ struct conv_place {
 struct conv_slice;
 typedef void (*tile_function)(struct conv_slice *c, int n);
 
-/* One slice of the sums of a tile's filters. */
+/* State of adding one slice of the taps to the sums of a tile's filters. */
 struct conv_slice {
   struct conv_place begin, end;
   struct {
-    const float *const *rows; /* [output row * stride] */
-    size_t apart;             /* bytes from the row's first tap */
+    const float *const *rows; /* [output row * stride]: address of the input row */
+    size_t apart;             /* bytes from that address to the run */
   } runs[SLICE_RUNS];
   struct conv_runs kinds[SLICE_KINDS];
   int n_runs, n_kinds, width, n_filters;
@@ -59,8 +61,8 @@ struct conv_slice {
   int n_wide, wide_pixels, n_narrow;
   tile_function wide, narrow;
   /* current row: */
-  const char *in[SLICE_RUNS];     /* [run]: address at column 0 */
-  const float *weights;          /* of the first run */
+  const char *in[SLICE_RUNS];     /* [run]: address of its input for output column 0 */
+  const float *weights;          /* weights of the first run */
   float *out[VECTOR_SEGMENTS];   /* at column `col` */
   size_t pixel[VECTOR_SEGMENTS]; /* floats between pixels */
   int col;
@@ -70,7 +72,7 @@ struct conv_slice {
 };
 
 #ifdef VECTOR_BY_LANE
-/* Adds n contiguous taps, a multiple of the lanes; pixels are `step` bytes apart. One load has
+/* Adds n contiguous taps, a multiple of VECTOR_LANES; pixels are `step` bytes apart. One load has
  * VECTOR_LANES taps of a pixel, and each multiply-add selects a lane. Weights are loaded one
  * multiply-add early, because in-order cores wait for loads. */
 INLINE const float *conv_lanes(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in, size_t step,
@@ -156,8 +158,9 @@ INLINE void conv_tap(vec sum[MOST_PIXELS][TILE_VECTORS], const char *const *base
  *
  * For 1x1 convolutions a run has 16 taps, and narrow tiles are slower than wide ones: avx2 reaches
  * 90 % of peak with 6 pixels x 2 vectors, and 84 % with 4 x 2 (8 sums just cover a latency of 4 at
- * two per cycle). Slices of 64 to 256 taps are equally fast. A completely unrolled run took 0.96 of
- * the time alone, but gained nothing in whole networks (resnet50, darknet19: 1.01 to 1.03). */
+ * two per cycle). Slices of 64 to 256 taps are equally fast. With a run unrolled completely, a
+ * benchmark of this kernel took 0.96 of the time, but whole networks (resnet50, darknet19) took
+ * 1.01 to 1.03. */
 INLINE const float *conv_run(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in, size_t step,
                              const float *w, int width, int n, int n_filters, const int P,
                              const int NV)
@@ -190,8 +193,9 @@ INLINE const float *conv_run(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in,
 #ifndef VECTOR_SHORT_RUNS
 #define VECTOR_SHORT_RUNS 0
 #endif
-/* Least P * NV of tiles with special code for short runs. Rows of 10, 20, 40 ... pixels use these;
- * code for smaller tiles would be resident, but rarely used. */
+/* Tiles of P pixels and NV vectors have special code for short runs if P * NV is at least this.
+ * Rows of 10, 20, 40 ... pixels use such tiles; code for smaller tiles would be resident, but
+ * rarely used. */
 enum { SHORT_TILE = 10 };
 #ifndef VECTOR_PAIRS
 #define VECTOR_PAIRS 0
@@ -203,7 +207,7 @@ INLINE bool is_whole(const struct conv_slice *c, const int v, const int NV)
   return v + 1 < NV || c->n_filters >= NV * VECTOR_LANES;
 }
 
-/* Loads sums: zero, or those left by the last slice. */
+/* Loads the sums: zero in the first slice, later the partial sums that the slice before stored. */
 INLINE void conv_load(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_slice *c,
                       float *const *out, const int P, const int NV)
 {
@@ -296,8 +300,8 @@ INLINE void conv_tiles(struct conv_slice *c, int n, const int P, const int NV, c
 #if VECTOR_SHORT_RUNS
 /* Like conv_tiles, for sums that start and finish in this slice, with runs of TAPS taps. With so
  * few taps, loop counters and conditions would take as long as the sums. */
-#define SHORT_TAP(TAP) /* unrolled by hand: compilers that do not unroll the loop have no constant \
-                          for an address that must be one */ \
+#define SHORT_TAP(TAP) /* unrolled by hand: TAP must be a constant, but not every compiler unrolls \
+                          a loop over it */ \
   if (TAP < TAPS) conv_tap(sum, base, step, step3, w, NV *VECTOR_LANES, TAP, P, NV), w += width
 INLINE void conv_short_tiles(struct conv_slice *c, int n, const int P, const int NV, const int TAPS)
 {
@@ -366,7 +370,7 @@ INLINE void conv_short(struct conv_slice *c, int n, const int P, const int NV)
 
 #if VECTOR_PAIRS
 /* Computes P pairs of pixels with four filters each; a vector has both pixels of a pair. `alone`:
- * the last pair has one pixel, twice. */
+ * the last pair is one pixel, computed twice. */
 INLINE void conv_pair_tile(const struct conv_slice *c, int col, bool alone, const int P)
 {
   const size_t step = c->kinds[0].step, pixel = c->pixel[0], next = alone ? 0 : 1;
@@ -540,7 +544,8 @@ struct conv_area {
   int row, n_rows, col, n_cols;
 };
 
-/* Selects the filters of one tile, from filter `first` of the panel on. */
+/* Selects the filters of one tile: those of the segments. `first` is the index in the panel of the
+ * first one. */
 static void choose_filters(struct conv_slice *s, const struct mafat_conv_call *c,
                            const struct mafat_conv_segment *segments, int n_segments, int first)
 {
@@ -572,7 +577,7 @@ static void choose_tiles(struct conv_slice *s, int n_cols)
 /* Chooses how many lines of the next slice's weights each tile prefetches. In late layers, weights
  * come from memory, and the first tiles of a slice would wait for them. With one output pixel, all
  * the time is spent waiting for weights; if a tile has only some of the panel's filters, it skips
- * lines, so that the processor does not prefetch by itself. */
+ * cache lines, and then the processor does not prefetch by itself. */
 static void choose_ahead(struct conv_slice *s, const struct mafat_conv_call *c,
                          const struct conv_area *area, int n_parts)
 {
@@ -605,8 +610,8 @@ static void run_row(struct conv_slice *s, int col, int n_cols)
 }
 
 /* Adds the slice to the sums of n segments in all rows of the area. `first`: the first segment's
- * first filter in the panel. n_parts: number of times that the call does this for other
- * segments. */
+ * first filter in the panel. n_parts: number of calls of this function for the slice, each with
+ * other segments. */
 static void conv_filters(struct conv_slice *s, const struct mafat_conv_call *c,
                          const struct conv_area *area, const struct mafat_conv_segment *segments,
                          int n, int first, int n_parts)

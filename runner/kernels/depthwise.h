@@ -1,5 +1,6 @@
-/* Kernel of depthwise convolution of floats: each channel separately, in vectors of channels.
- * Included by bodies.h; called by runner/engine/kinds/conv_depthwise.c. */
+/* Kernel of depthwise convolution of floats: each channel separately, in vectors of channels. Reads
+ * rows of inputs and writes rows of outputs; allocates nothing. Included by bodies.h; called by
+ * runner/engine/kinds/conv_depthwise.c. */
 
 enum {
   /* outputs in a tile: enough sums to hide the latency of a multiply-add, with registers left for
@@ -7,12 +8,12 @@ enum {
    * needed, as for 10, 20, 26 ... columns */
   DEPTHWISE_PIXELS = 8,
   DEPTHWISE_MOST = 10,
-  DEPTHWISE_SIZE = 5, /* largest usual window */
-  /* vectors in a tile of a usual window; they share addresses */
+  DEPTHWISE_SIZE = 5, /* largest usual window, see usual_size() */
+  /* vectors of channels in a tile of a usual window; they share address registers */
   DEPTHWISE_VECTORS = VECTOR_MANY_REGISTERS ? 2 : 1
 };
 
-/* Finishes and stores P sums of NV vectors with n lanes each. */
+/* Scales, activates and stores P outputs of NV vectors of channels; n lanes of each are used. */
 INLINE void finish_outputs(const struct mafat_depthwise_call *c, int row, int col, int v,
                            const int n, const int P, const int NV, vec *sum)
 {
@@ -103,7 +104,8 @@ INLINE void depthwise_tile_usual(const struct mafat_depthwise_call *c, int row, 
   finish_outputs(c, row, col, v, n, P, NV, sum);
 }
 
-/* Computes P outputs from column `col` on; SIZE and STRIDE of a usual window, or SIZE 0. */
+/* Computes P outputs from column `col` on; SIZE and STRIDE are those of a usual window; SIZE 0: any
+ * window. */
 INLINE void depthwise_outputs(const struct mafat_depthwise_call *c, int row, int col, int v,
                               const int n, const int P, const int NV, const int SIZE,
                               const int STRIDE)
@@ -127,7 +129,7 @@ LEVEL_PART("depthwise") static int widest_tiles(int n_cols)
 }
 
 /* Computes outputs from column `col` on in tiles of P. The last tile may recompute some outputs,
- * because one or two outputs alone would take as long. Returns the next column. */
+ * because one or two outputs alone would take as long. Returns the column after the last output. */
 INLINE int depthwise_tiles(const struct mafat_depthwise_call *c, int row, int col, int v,
                            const int n, const int P, const int NV, const int SIZE, const int STRIDE)
 {
@@ -155,7 +157,7 @@ INLINE void depthwise_row(const struct mafat_depthwise_call *c, int row, int v, 
   depthwise_tiles(c, row, col, v, n, 1, NV, SIZE, STRIDE);
 }
 
-/* Returns the size of a usual window; else 0. */
+/* Returns the window's size if it is usual, that is, has special code; else 0. */
 LEVEL_PART("depthwise") static int usual_size(const struct mafat_window *w)
 {
   const struct mafat_taps x = w->x;

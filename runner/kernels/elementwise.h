@@ -1,14 +1,15 @@
 /* Float kernels without sums over channels: pooling, blends, scaling, softmax. Memory bounds their
- * speed. Included by bodies.h; called by several kinds in runner/engine/kinds, such as pool.c and
- * blend.c. */
+ * speed. Included by bodies.h; called by kinds in runner/engine/kinds through struct mafat_kernels.
+ * Touches only its arguments. */
 
-/* Existing columns of a window, and its rows. */
+/* The part of a window that is inside the map: rows, and columns from x0 to before x1, each
+ * `apart`-th. */
 struct pool_window {
   const float *const *rows;
   int n_rows, x0, x1, apart;
 };
 
-/* Pools a window in COUNT vectors, of which the last has n lanes. */
+/* Pools a window for COUNT vectors of channels; the last vector has n lanes. */
 INLINE void pool_lanes(const struct pool_window *w, size_t in_pixel, int v, float *out,
                        const int COUNT, const int n, const bool MEAN)
 {
@@ -29,7 +30,7 @@ INLINE void pool_lanes(const struct pool_window *w, size_t in_pixel, int v, floa
     vec_store_n(out + v + i * VECTOR_LANES, pooled[i], i + 1 < COUNT ? VECTOR_LANES : n);
 }
 
-/* Returns the taps that a mean divides by, including counted padding. */
+/* Returns the number of taps that a mean divides by, including counted padding. */
 INLINE int counted_taps(const struct mafat_pool_call *c, int first)
 {
   const int begin = c->in_begin - c->padded_before, apart = c->taps.dilation;
@@ -70,7 +71,7 @@ static void avgpool(const struct mafat_pool_call *c)
   pool(c, true);
 }
 
-/* Blends with special loops. */
+/* Blends that have loops of their own; the others share one. */
 enum blend_loop { BLEND_COPY, BLEND_ADD, BLEND_OTHER };
 
 INLINE vec blend_vector(const struct mafat_blend_call *c, const float *x, const float *z, int n,
@@ -91,7 +92,7 @@ INLINE vec blend_vector(const struct mafat_blend_call *c, const float *x, const 
   }
 }
 
-/* Blends COUNT vectors, of which the last has n lanes. */
+/* Blends COUNT vectors; the last one has n lanes. */
 INLINE void blend_vectors(const struct mafat_blend_call *c, const float *x, const float *z,
                           float *y, int n, const int COUNT, const enum blend_loop LOOP,
                           const struct mafat_activating *activation)
@@ -108,7 +109,7 @@ INLINE void blend_vectors(const struct mafat_blend_call *c, const float *x, cons
     vec_store_n(y + i * VECTOR_LANES, v[i], i + 1 < COUNT ? VECTOR_LANES : n);
 }
 
-/* Blends pixels of n floats, at the distances of the call. */
+/* Blends pixels of n floats. The call says how far apart pixels are. */
 INLINE void blend_pixels(const struct mafat_blend_call *c, int n_pixels, int n,
                          const enum blend_loop LOOP)
 {

@@ -1,5 +1,5 @@
 /* Activations in the epilogue of a sum, y = activation(sum * scale + bias), for vectors of filters.
- * Included by bodies.h. */
+ * Included by bodies.h; called by the kernels. Touches only its arguments. */
 #ifndef MAFAT_RUNNER_KERNELS_FINISH_H
 #define MAFAT_RUNNER_KERNELS_FINISH_H
 
@@ -29,7 +29,7 @@ static __attribute__((noinline)) struct mafat_activating general_activation(
   }
 }
 
-/* True for activations that tiles compute in registers; `a` is returned by general_activation. */
+/* True for activations that tiles compute in registers; `a` was returned by general_activation. */
 INLINE bool is_usual(const struct mafat_activating *a)
 {
   return a->kind == MAFAT_LINEAR || a->kind == MAFAT_SLOPED || a->kind == MAFAT_CLIP;
@@ -62,7 +62,8 @@ INLINE void activate_vectors(vec *y, const int n, const struct mafat_activating 
   for (int i = 0; i < n; i++) y[i] = vec_load(floats + i * VECTOR_LANES);
 }
 
-/* Returns the maximum in maxpool's order: row by row, from -FLT_MAX. */
+/* Returns the larger of the maximum so far and the next value. To get the bits of maxpool, begin
+ * with -FLT_MAX and go row by row. */
 INLINE vec pool_vector(vec most, vec next)
 {
   return vec_max(next, most);

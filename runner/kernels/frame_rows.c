@@ -1,5 +1,5 @@
-/* Selects the video kernels of a kernel level. Called by runner/image/frame.c and image.c. Constant
- * tables. */
+/* Selects the video kernels of a kernel level. Called by runner/image/frame.c and image.c. Its
+ * tables are constant. */
 #include "runner/kernels/frame_rows.h"
 #include "runner/kernels/processor.h"
 

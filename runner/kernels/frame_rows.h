@@ -26,29 +26,31 @@ struct mafat_colour_call {
   int n;
 };
 
-/* Taps of eight pixels of a resized line in one plane. Each pixel is a weighted sum of two bytes.
- * Four pixels read their bytes from a vector of 16; a byte has four shuffle indices, its position
- * and three times MAFAT_PLANE_NONE, so that the shuffle gives a 32-bit integer. */
+/* Describes how eight neighboring pixels of a resized line are computed in one plane. Each pixel is
+ * a weighted sum of two bytes of the line, `first` and `second`. A shuffle takes the bytes of four
+ * pixels from a vector of 16 bytes. A byte has four shuffle indices, its position and three times
+ * MAFAT_PLANE_NONE, so that the shuffle gives a 32-bit integer. */
 enum { MAFAT_PLANE_PIXELS = 8, MAFAT_PLANE_NONE = 0x80 };
 
 struct mafat_plane_taps {
   float first_weight[MAFAT_PLANE_PIXELS], second_weight[MAFAT_PLANE_PIXELS];
   uint8_t first[4 * MAFAT_PLANE_PIXELS], second[4 * MAFAT_PLANE_PIXELS];
-  /* offsets of the 16 bytes for the first and the last four pixels; all 16 must be readable */
+  /* offsets in the line of the 16 bytes for the first and the last four pixels; all 16 must be
+   * readable */
   int at[2];
 };
 
 struct mafat_frame_kernels {
   /* Converts to the nearest byte or its neighbor: the terms of a sum are rounded down to 1/16. */
   void (*colour)(const struct mafat_colour_call *c);
-  /* Resizes lines[0] only: first * a + second * b, for bytes / 255. */
+  /* Resizes one line, lines[0]: a pixel is the weighted sum of two bytes, each divided by 255. */
   void (*across)(const struct mafat_resample_call *c);
   /* out = weights[0] * first + weights[1] * second, n floats. */
   void (*between)(const float *first, const float *second, const float weights[2], float *out,
                   int n);
-  /* The next three do the same with planes, with the same bits. A level has all three or, if they
-   * are not faster, none (NULL). Converts to planes of red, green and blue, n bytes each, in
-   * c->rgb. */
+  /* The next three functions do what the first three do, but in planes, and give the same bits. A
+   * level has all three or, if they are not faster, none (NULL). Converts to planes of red, green
+   * and blue, n bytes each, in c->rgb. */
   void (*colour_planes)(const struct mafat_colour_call *c);
   /* Resizes three planes of `width` bytes to lines of 8 * n floats, plane after plane. */
   void (*across_planes)(const struct mafat_plane_taps *taps, int n, const uint8_t *planes,

@@ -14,8 +14,8 @@
 static void resample(const struct mafat_resample_call *c) __attribute__((unused));
 #include "runner/kernels/resample.h"
 
-/* Resizes a line. A vector's lanes past a pixel are overwritten by the next pixels; the last pixels
- * are stored without them. */
+/* Resizes a line. Each pixel is stored as a whole vector, whose excess lanes the next pixels
+ * overwrite. The last pixels are stored without excess lanes. */
 INLINE void across_channels(const struct mafat_resample_call *c, const float *line,
                             const int n_channels)
 {
@@ -77,8 +77,8 @@ INLINE void colour_weave(const uint8_t *restrict red, const uint8_t *restrict gr
   }
 }
 
-/* Converts COLOUR_RUN pixels, of which two share chroma. The constant rounds, and compensates that
- * three products are rounded down. */
+/* Converts COLOUR_RUN pixels; two neighbors share chroma. HALF_AND_FLOORS rounds to the nearest and
+ * makes up for three products that are rounded down. */
 static __attribute__((noinline)) void colour_run(const struct mafat_colour_rule *rule,
                                                  const uint8_t *restrict luma,
                                                  const uint8_t *restrict u,
@@ -105,7 +105,7 @@ static __attribute__((noinline)) void colour_run(const struct mafat_colour_rule 
   colour_weave(planes[0], planes[1], planes[2], rgb);
 }
 
-/* Gathers n bytes, each step-th. */
+/* Returns n bytes of `from`, each step-th. They are copied to `to`, unless step is 1. */
 INLINE const uint8_t *colour_gather(const uint8_t *restrict from, int step, uint8_t *restrict to,
                                     int n)
 {

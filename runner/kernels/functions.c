@@ -1,5 +1,6 @@
 /* Activations and blends for graph models in plain C. Called by the kernels (activation.h,
- * elementwise.h) and by integer_functions.c. Pure arithmetic; the loops vectorize. */
+ * elementwise.h) and by integer_functions.c. Touches only its arguments. Loops are written so that
+ * compilers vectorize them. */
 #include "runner/kernels/functions.h"
 
 #include <math.h>
@@ -38,7 +39,7 @@ struct reduced {
   int32_t exponent;
 };
 
-/* Reduces the sum x + rest. The parts of ln 2 are subtracted from x without rounding. */
+/* Reduces the sum x + rest. The first part of ln 2 is subtracted from x without rounding. */
 static inline struct reduced reduce(float x, float rest)
 {
   float shifted = (x + rest) * 1.44269504f + ROUNDER, n = shifted - ROUNDER;

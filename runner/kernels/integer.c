@@ -1,6 +1,6 @@
 /* Lists the integer kernels and selects the best for the processor. Called by
  * runner/engine/executor.c, runner/calibrate/calibrate_file.c and api/footprint.c. Queries
- * processor features; constant tables. */
+ * processor features; its tables are constant. */
 #include "runner/kernels/integer.h"
 
 #include "runner/kernels/integer_levels.h"

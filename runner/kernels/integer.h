@@ -47,19 +47,22 @@ struct mafat_integer_segment {
   int pixel_bytes;
 };
 
-/* Requantization of a panel's filters: rows of the panel's width, stored after its weights. */
+/* Arrays for the requantization of a panel's filters. Each has as many elements as the panel is
+ * wide; they are stored after the panel's weights. */
 struct mafat_integer_finish {
-  /* TFLite's rule: a shift is the lower 16 bits of its entry. ONNX's rule: multipliers are the bits
-   * of float factors, shifts those of the factors of negative sums; 0: the same factor */
+  /* TFLite's rule: a shift is the lower 16 bits of its entry. ONNX's rule: multipliers hold the
+   * bits of float factors, and shifts the bits of the factors for negative sums; a shift of 0:
+   * negative sums have the same factor */
   const int32_t *bias, *multipliers, *shifts;
   struct mafat_quantization out; /* zero point, bounds and rule */
 };
 
-/* Sums of all inputs of each output's window, needed for weights with a nonzero zero point. */
+/* For each output, the sum of all inputs in its window. Needed for weights with a nonzero zero
+ * point. */
 enum { MAFAT_INTEGER_INPUT_SUMS = 1024 };
 struct mafat_integer_input_sums {
   bool known;
-  int32_t at[MAFAT_INTEGER_INPUT_SUMS]; /* [row][column], if they fit */
+  int32_t at[MAFAT_INTEGER_INPUT_SUMS]; /* [row][column]; used if all outputs of the call fit */
 };
 
 /* Memory for a list of runs (integer_conv.h), which the first of several calls with the same inputs
@@ -73,26 +76,29 @@ struct mafat_integer_runs {
 struct mafat_integer_conv_call {
   const struct mafat_integer_block_slice *block_slices;
   int n_block_slices;
-  struct mafat_integer_segment segments[2]; /* if the call finishes */
+  struct mafat_integer_segment segments[2]; /* where outputs are stored, if the call finishes */
   int n_segments;
   int n_rows, n_cols;    /* tap ky of row r reads in_row r * stride + ky * dilation */
   struct mafat_window window; /* padding is part of the rows */
   /* [block][ky][kx][channel / 4][width][4]: zeros after a block's last channel */
   const int8_t *weights;
-  int width;             /* of the panel: a multiple of 8, at most 32 */
-  int first, end; /* filters to compute, multiples of 16, which the segments cover; end 0: all */
+  int width;             /* width of the panel: a multiple of 8, at most 32 */
+  /* computes filters [first, end) of the panel: multiples of 16; end 0: all. Segments begin at
+   * `first` */
+  int first, end;
   int weights_zero;      /* -128 ... 127 */
   struct mafat_integer_finish to;
-  bool start, finish;    /* sums begin with the bias, else with `sums`; outputs are stored */
+  /* start: sums begin with the bias, else with `sums`; finish: outputs are stored, else sums */
+  bool start, finish;
   /* [row][column][width]: partial sums, if the call does not start or does not finish */
   int32_t *sums;
   /* memory for results that a kernel derives from the weights, for later calls with the same
    * weights, filters, window and channels. The caller sets the first element to 0 before the first
    * call. NULL: none */
   uint16_t *sorted;
-  int sorted_capacity;       /* its elements */
-  /* memory for later calls with the same rows, columns and blocks, and for `runs` the same window;
-   * filled by the kernel unless `known`. NULL: none */
+  int sorted_capacity;       /* number of elements of `sorted` */
+  /* memory that the kernel fills, unless it is `known`, for later calls with the same rows, columns
+   * and blocks; for `runs` also the same window. NULL: none */
   struct mafat_integer_input_sums *input_sums;
   struct mafat_integer_runs *runs;
 };
@@ -119,7 +125,7 @@ struct mafat_integer_pool_call {
   int n_rows;                 /* 1 ... size: rows of the window inside the map */
   struct mafat_taps taps;     /* of columns; padding is part of first_col */
   int first_col;              /* input column of the first tap of output 0; may be negative */
-  int in_begin, in_end;       /* existing columns, relative to the row pointers */
+  int in_begin, in_end;       /* columns inside the map, relative to the row pointers */
   uint8_t *out;
   int n_cols;
   int n_channels, in_pixel_bytes, out_pixel_bytes;
@@ -134,7 +140,7 @@ struct mafat_integer_pool_call {
 /* Elementwise y from x and z. If z_pixel_bytes is 0, one pixel of z is used for all columns. */
 struct mafat_integer_blend_call {
   enum mafat_blend blend; /* MAFAT_BLEND_ADD, _MUL, or _PRELU (x if not negative, else x * z) */
-  bool subtract;          /* x - z */
+  bool subtract;          /* with MAFAT_BLEND_ADD: x - z */
   const uint8_t *x, *z;
   uint8_t *y;
   int n_cols, n_channels;
@@ -142,11 +148,12 @@ struct mafat_integer_blend_call {
   bool z_single;          /* a pixel of z is one byte for all channels */
   int x_zero, z_zero;
   /* TFLite's rule: x_scale and z_scale are applied to 2^20 times x and z before these are added
-   * (shifts at most 0); `scale` to the sum or product. PRELU: x_scale to x that is not negative */
+   * (shifts at most 0), and `scale` to the sum or product. PRELU: x_scale is applied to x if x is
+   * not negative */
   struct mafat_multiplier x_scale, z_scale;
   struct mafat_multiplier scale;
-  /* ONNX's rule: factors of x and z before they are added; of the product. PRELU: x_factor for x
-   * that is not negative */
+  /* ONNX's rule: x_factor and z_factor multiply x and z before they are added; `factor` multiplies
+   * the product. PRELU: x_factor multiplies x if x is not negative */
   float x_factor, z_factor, factor;
   struct mafat_quantization to;
 };

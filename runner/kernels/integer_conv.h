@@ -17,10 +17,11 @@ enum {
 /* Keeps a value in a register: the compiler may not recompute it. */
 #define OPAQUE(x) __asm__("" : "+r"(x))
 
-/* A quad is four channels of a tap. A run is a sequence of quads that are contiguous in the input.
- * This describes n runs of one kind. */
+/* A quad is four neighboring channels at one position of the window. A run is a sequence of quads
+ * that are contiguous in the input. Runs are of one kind if they have the same number of quads and
+ * the same step. This describes n runs of one kind. */
 struct integer_conv_runs {
-  int n, n_quads; /* runs; quads of each */
+  int n, n_quads; /* number of runs; number of quads of each run */
   size_t step;    /* bytes between the inputs of neighboring outputs */
 };
 
@@ -35,19 +36,20 @@ enum { SOME_RUNS = 128, SOME_KINDS = 4 };
 #ifdef IVEC_FITS
 /* Limits for sorting weights (integer_sorted.h). */
 enum {
-  SORTED_LEAST = 16,   /* fewest quads */
-  SORTED_QUADS = 1024, /* most quads */
-  SORTED_PIXELS = 16,  /* fewest pixels */
+  SORTED_LEAST = 16,   /* sort if a sum has at least this many quads, */
+  SORTED_QUADS = 1024, /* and at most this many, */
+  SORTED_PIXELS = 16,  /* and the call has so many outputs, or `sorted` */
   /* sorting pays if at least this percentage of weight vectors can be summed in 16 bits */
   SORTED_PERCENT = 75,
-  /* sorting is given up if fewer than this percentage of the vectors seen until then can */
+  /* sorting is given up early if fewer than this percentage of the vectors seen so far can be
+   * summed in 16 bits */
   SORTED_HOPELESS = 60,
   SORTED_TILE = 10,    /* pixels of a tile, which has one vector of filters */
   SORTED_COUNTS = 4 * SOME_KINDS
 };
 #endif
 
-/* Runs of the call: all, or as many as fit. */
+/* Runs of the call: all of them, or as many as the arrays hold. */
 struct conv_list {
   struct integer_conv_place begin, end;
   struct integer_conv_runs kinds[SOME_KINDS];
@@ -72,7 +74,7 @@ struct conv_row {
   const int32_t *weight_sums;
   /* [row][column]: sums of windows' inputs; NULL: computed for each strip, or not needed */
   const int32_t *input_sums;
-  struct finish finish[PANEL_VECTORS]; /* of the panel, if the call finishes */
+  struct finish finish[PANEL_VECTORS]; /* [vector of the panel]: set if the call finishes */
   struct integer_bounds bounds;
 #ifdef IVEC_FITS
   bool is_sorted, follows; /* quads are sorted; `places` is valid for this row */
@@ -229,15 +231,16 @@ enum {
   DENSE_TAPS = 257
 };
 
-/* Adds the inputs of a block that one tap reads; columns are `step` bytes apart. */
+/* Adds to each output's sum the n_channels inputs of a block that one position of the window reads;
+ * columns are `step` bytes apart. */
 INLINE void add_columns(int32_t *sums, const uint8_t *in, size_t step, int n_cols, int n_channels)
 {
   for (int p = 0; p < n_cols; p++, in += step)
     for (int ch = 0; ch < n_channels; ch++) sums[p] += in[ch];
 }
 
-/* Adds inputs of contiguous blocks of 16 channels. A vector has several pixels, and a lane for each
- * four channels. */
+/* Adds inputs of contiguous blocks of 16 channels. A vector sums SUM_PIXELS pixels; each of its
+ * lanes sums four channels. */
 INLINE void add_blocks(ivec *quads, int32_t *sums, const uint8_t *in, int n_cols)
 {
   enum { BLOCK = MAFAT_CHANNEL_BLOCK };
@@ -259,7 +262,7 @@ INLINE void add_words(uint16_t *restrict sums, const uint16_t *restrict in, int 
 }
 
 /* Adds inputs of contiguous pixels with few channels, such as pictures: first the rows of the
- * windows, then their columns. False: the call has no such input. */
+ * windows, then their columns. Returns false if the block's input is not of this form. */
 static bool add_dense(const struct mafat_integer_conv_call *c,
                       const struct mafat_integer_block_slice *p, int row, int col, int n_cols,
                       int32_t *sums)
@@ -333,7 +336,7 @@ INLINE void conv_begin(const struct conv_row *r, ivec sum[TILE_PIXELS][TILE_VECT
 }
 
 /* Computes the sums of n neighboring tiles: begins with `from` or the bias, and stores to `to`.
- * Pixels of sums are `pitch` apart. */
+ * Sums of neighboring pixels are `pitch` elements apart. */
 INLINE void conv_tiles(const struct conv_row *r, int col, int n, const int32_t *from, int32_t *to,
                        size_t pitch, const int P, const int NV)
 {
@@ -490,7 +493,7 @@ static void conv_tile_columns(const struct conv_row *r, struct conv_tiling t, in
                      to + (size_t)wide * pitch, pitch);
 }
 
-/* Computes columns from `col` on: at most a strip. */
+/* Computes the tiles of a strip, which begins at column `col`. */
 static void conv_strip(struct conv_row *r, struct conv_tiling t, int col)
 {
   const struct mafat_integer_conv_call *c = r->c;
@@ -550,7 +553,8 @@ static bool rows_follow(const struct mafat_integer_conv_call *c)
   return true;
 }
 
-/* Stores outputs of n rows from r->row on, for at most 16 filters from `first` of the panel on. */
+/* Requantizes and stores n rows from r->row on, for at most 16 filters; `first` is the index in the
+ * panel of the first one. */
 static void conv_put_rows(const struct conv_row *r, int first, int n, const int32_t *sums)
 {
   enum { BLOCK = MAFAT_CHANNEL_BLOCK };
@@ -568,7 +572,8 @@ static void conv_put_rows(const struct conv_row *r, int first, int n, const int3
                 bytes + (size_t)(row * n_cols) * BLOCK, BLOCK, n_cols, lanes);
 }
 
-/* Computes n rows from r->row on for the tile's filters. */
+/* Computes n rows from r->row on for the tile's filters. follow: the rows' inputs are contiguous,
+ * so they are computed as one row. */
 static void conv_rows(struct conv_row *r, int n, bool follow)
 {
   const int n_cols = r->c->n_cols, first_row = r->row;
@@ -589,7 +594,7 @@ static void conv_rows(struct conv_row *r, int n, bool follow)
     conv_put_rows(r, r->first + f, n, sums + f);
 }
 
-/* Computes several whole rows at a time. False: the call is not suited to that. */
+/* Computes several whole rows at a time. Returns false if this call cannot be computed so. */
 static bool conv_narrow(struct conv_row *r, int end)
 {
   const struct mafat_integer_conv_call *c = r->c;

@@ -1,23 +1,25 @@
 /* Kernel of depthwise convolution of integers. One instruction multiplies taps of two rows of a
- * window (pairs of 16 bits) or of four rows (quads of bytes). The input column of these rows is
- * loaded once for all outputs that use it. A window with more rows needs several passes over a
- * strip's sums. Included by integer_bodies.h; called by runner/engine/kinds/integer/conv.c. */
+ * window (pairs of 16 bits) or of four rows (quads of bytes). The inputs of these rows in one
+ * column are loaded once for all outputs that use them. A window with more rows needs several
+ * passes over a strip's sums. Allocates nothing. Included by integer_bodies.h; called by
+ * runner/engine/kinds/integer/conv.c. */
 
 enum {
   DEPTHWISE_STRIP = 32, /* most columns of a strip */
-  DEPTHWISE_TAPS = 48   /* most vectors of weights */
+  DEPTHWISE_TAPS = 48   /* most vectors of combined weights */
 };
 
-/* Window rows from ky on, and their combined weights: [kx]. */
+/* One pass adds n_rows rows of the window, from row ky on. weights: [kx], those of the rows
+ * combined. */
 struct depthwise_pass {
   int ky, n_rows;
   const ivec *weights;
 };
 
-/* A group of a call's channels. */
+/* The channels of a call that are computed together: a vector, or what is left of them. */
 struct depthwise_part {
   const struct mafat_integer_depthwise_call *c;
-  int first, n;    /* channels */
+  int first, n;    /* first channel; number of the call's channels from it on */
   int n_passes;
   struct depthwise_pass passes[DEPTHWISE_TAPS];
   ivec weights[DEPTHWISE_TAPS], bias;
@@ -33,7 +35,7 @@ struct depthwise_strip {
   size_t step, tap; /* bytes between the first taps of neighbouring outputs; bytes between taps */
   const ivec *weights;
   int n_rows, n_taps, n, lanes;
-  const int32_t *from;            /* sums, `pitch` apart */
+  const int32_t *from;            /* sums to begin with, `pitch` elements apart */
   size_t pitch;
   int32_t *to;
 };
@@ -48,8 +50,8 @@ INLINE ivec depthwise_weight(const struct depthwise_part *d, int ky, int kx)
   return (bytes << 24 >> 24) - c->weights_zero;
 }
 
-/* Combines the weights of a pass' rows, if weights minus zero point fit. Loads whole quads, as of
- * inputs. */
+/* Combines the weights of the pass's rows at column kx of the window. Weights minus their zero
+ * point must fit. Quads of bytes are loaded as those of inputs are. */
 INLINE ivec depthwise_whole(const struct depthwise_part *d, const struct depthwise_pass *p, int kx)
 {
 #if IVEC_ROWS > 2
@@ -66,8 +68,8 @@ INLINE ivec depthwise_whole(const struct depthwise_part *d, const struct depthwi
 #endif
 }
 
-/* Splits weights that do not fit into a sum of up to three that do; returns one of these shares,
- * combined for the rows. */
+/* Splits each weight minus its zero point, which may not fit, into a sum of up to three numbers
+ * that do. Returns one of these numbers, `share`, for column kx, combined for the pass's rows. */
 static ivec depthwise_share(const struct depthwise_part *d, const struct depthwise_pass *p, int kx,
                             int share)
 {
@@ -82,7 +84,7 @@ static ivec depthwise_share(const struct depthwise_part *d, const struct depthwi
   return side_by_side;
 }
 
-/* Loads values of the group's channels; memory past them may not be readable. */
+/* Loads the row's values of d's channels; memory past them may not be readable. */
 INLINE ivec depthwise_lanes(const struct depthwise_part *d, const int32_t *row)
 {
   if (d->n >= IVEC_LANES) return ivec_load(row + d->first);
@@ -91,7 +93,8 @@ INLINE ivec depthwise_lanes(const struct depthwise_part *d, const int32_t *row)
   return ivec_load(lanes);
 }
 
-/* Prepares weights and requantization. False: the weights do not fit. */
+/* Prepares weights and requantization. Returns false if the window has more than DEPTHWISE_TAPS
+ * vectors of weights. */
 static bool depthwise_prepare(struct depthwise_part *d)
 {
   const struct mafat_integer_depthwise_call *c = d->c;
@@ -119,7 +122,7 @@ static bool depthwise_prepare(struct depthwise_part *d)
 
 /* ---- a pass over a strip ---- */
 
-/* Adds any number of taps to P outputs from column `col` on. */
+/* Adds a pass with any number of taps to P outputs from column `col` on. */
 INLINE void depthwise_taps(const struct depthwise_strip *s, int col, int lanes, const int P,
                            const int ROWS)
 {
@@ -199,7 +202,8 @@ static void depthwise_narrow(const struct depthwise_strip *s, int stride)
 
 /* ---- rows ---- */
 
-/* Computes the sums of columns [col, col + n) of a row in one of two buffers; returns its index. */
+/* Computes the sums of columns [col, col + n) of a row in one of two buffers; returns the index of
+ * that buffer. */
 static int depthwise_sums(const struct depthwise_part *d, int row, int col, int n,
                           int32_t *places[2])
 {
@@ -256,8 +260,9 @@ static void depthwise_columns(const struct depthwise_part *d, int row, int n_row
 #ifdef IVEC_QUARTERS
 /* ---- 3 x 3 windows on contiguous pixels ---- */
 
-/* Weights for four vectors, each with four pixels and a quarter of the channels. A few instructions
- * then arrange inputs as quads, and sums are requantized in registers. */
+/* Weights for four vectors of sums, each with four pixels and a quarter of the channels. In this
+ * order, inputs are arranged as quads by a few instructions, and sums are requantized in
+ * registers. */
 struct depthwise_quarters {
   ivec weights[3][4], bias[4]; /* [kx][quarter] */
   struct finish finish[4];
@@ -369,7 +374,7 @@ static void depthwise_large(const struct depthwise_part *d, int row, int col)
                 mafat_min(d->n, IVEC_LANES));
 }
 
-/* Computes a call. In narrow maps, several rows at a time. */
+/* Computes a call. If the map is narrow, computes several rows at a time. */
 static void depthwise(const struct mafat_integer_depthwise_call *c)
 {
   struct depthwise_part d;

@@ -1,10 +1,11 @@
 /* Integer kernels without sums over channels: pooling, blends, tables, sums of pixels, quantizing
  * floats. Compilers vectorize the loops over the 16 channels of a block. Included by
- * integer_bodies.h. */
+ * integer_bodies.h; called by runner/engine/kinds/integer through struct mafat_integer_kernels.
+ * Touches only its arguments. */
 
 /* ---- pooling ---- */
 
-/* Existing columns of an output's window. */
+/* Columns of an output's window that are inside the map. */
 struct pool_span {
   int begin, end, step; /* columns, relative to the row pointers */
 };
@@ -56,7 +57,7 @@ INLINE void pool_mean_even(const struct mafat_integer_pool_call *c, int col, con
 
 enum { MANY = 1 << 14 };
 
-/* Returns sum / count, with ties rounded away from 0. For fewer than MANY taps, the truncated float
+/* Returns sum / count, with ties rounded away from 0. For at most MANY taps, the truncated float
  * quotient is exact. */
 INLINE int32_t mean_of_few(int32_t sum, int32_t count)
 {
@@ -250,8 +251,8 @@ static void add_pixels(const uint8_t *x, int pixel_bytes, int n_cols, int n_chan
       for (int i = 0; i < n_channels; i++) sums[i] += x[i];
 }
 
-/* Quantizes like mafat_quantization_number. Clamps to 512 steps first, which are outside of a byte
- * for any zero point. */
+/* Quantizes like mafat_quantization_number. Clamps to -512 ... 512 steps first: beyond a byte's
+ * range for any zero point. */
 INLINE ivec reals_vector(fvec x, const struct mafat_quantization *q, bool even)
 {
   const fvec magic = fvec_all(0x1.8p23f); /* adding it rounds to an integer */

@@ -1,8 +1,10 @@
-/* Requantization of sums: rescaling, zero point, bounds. Included by integer_bodies.h.
+/* Requantization of sums: rescaling, zero point, bounds. Included by integer_bodies.h; called by
+ * the kernels. Touches only its arguments.
  *
  * TFLite's rule rounds twice. First y = (x * multiplier + 2^30) >> 31, with ties up. Then y / 2^e,
- * with ties away from zero: this is (z >> 1) + (z & 1) with z = y >> (e - 1), if y is first reduced
- * by 1 where it is negative. Nothing overflows. For e = 0, all shifts are 0.
+ * with ties away from zero; e is the filter's right shift. This is (z >> 1) + (z & 1) with z = y >>
+ * (e - 1), if 1 is first subtracted from a negative y. Nothing overflows. For e = 0, the code
+ * shifts by 0 instead.
  *
  * RESCALE_SUMS: if every e is in 1 ... 22, both roundings and the zero point are one 64-bit sum: x
  * * multiplier + 2^30 + 2^(30 + e) + zero * 2^(31 + e), minus 2^31 if the product is negative. The
@@ -11,27 +13,27 @@
  *
  * RESCALE_NEAR: otherwise both roundings are approximated by one, of x * factor, plus 2^-(e + 1)
  * away from zero if e > 0. In floats the error is below 2^-14 for values below 256, and larger
- * values are clamped. Only values that are so close to a tie are computed by the exact rule.
- * RESCALE_POSITIVE: the same if the output's minimum is the zero point.
+ * values are clamped. Only values within this error of a tie are computed by the exact rule.
+ * RESCALE_POSITIVE: RESCALE_NEAR if the output's minimum is the zero point.
  *
- * RESCALE_EVEN: ONNX's rule rounds once: the sum as a float times a float factor, whose bits are
- * stored as the multiplier. Negative sums have their own factor, stored as the shift.
- * RESCALE_EVEN_SMALL: if both are equal and below 1/2, no product exceeds 2^30, and bytes are
- * clamped instead of products. */
+ * RESCALE_EVEN: ONNX's rule converts the sum to float, multiplies it by a float factor and rounds
+ * once. The bits of the factor are stored as the multiplier. Negative sums have their own factor,
+ * whose bits are stored as the shift. RESCALE_EVEN_SMALL: if both factors are equal and below 1/2,
+ * no product exceeds 2^30, and bytes are clamped instead of products. */
 
 enum rescale_way {
   RESCALE_ANY, RESCALE_SUMS, RESCALE_SUMS_POSITIVE, RESCALE_NEAR, RESCALE_POSITIVE, RESCALE_EVEN,
   RESCALE_EVEN_SMALL
 };
 
-/* TFLite's rule for a vector of filters. */
+/* Constants of TFLite's rule for a vector of filters. */
 struct rescale {
   ivec multiplier;
   /* left shifts, and the range of sums that can be shifted. If the multiplier is -2^31, `least` is
    * one higher, because the least sum would give 2^31, which the rule saturates */
   ivec left, least, most;
-  ivec negative;          /* 31, or 32 without division */
-  ivec right, one;        /* e - 1 and 1, or 0 and 0 */
+  ivec negative; /* logical right shift of y: 31 gives 1 if y is negative; 32 (if e is 0) gives 0 */
+  ivec right, one;        /* e - 1 and 1; if e is 0, 0 and 0 */
   bool has_ends;          /* some sums may be outside least ... most */
 };
 
@@ -58,9 +60,10 @@ INLINE ivec rescale_vector(ivec x, const struct rescale *r)
 
 /* Bounds of an output. */
 struct integer_bounds {
+  /* least and most have the zero point subtracted: adding it before clamping could overflow */
   ivec least, most, zero;
-  ivec lowest, highest; /* least and most minus zero: adding the zero point first could overflow */
-  ivec least_bytes, most_bytes; /* least and most in every byte */
+  ivec lowest, highest;         /* the bounds themselves */
+  ivec least_bytes, most_bytes; /* the bounds in every byte */
 };
 
 INLINE struct integer_bounds bounds_of(const struct mafat_quantization *q)
@@ -86,7 +89,7 @@ INLINE ivec bounds_nearest(fvec y, const struct integer_bounds *b)
 
 /* Requantization of a vector of filters. */
 struct finish {
-  ivec multiplier, shift; /* RESCALE_EVEN: bits of floats; shift is for negative sums */
+  ivec multiplier, shift; /* RESCALE_EVEN: bits of the float factors; shift: for negative sums */
   union {
     struct {
       /* RESCALE_NEAR: `more` has the factor's sign; RESCALE_POSITIVE: `more` includes the zero
@@ -97,7 +100,7 @@ struct finish {
       ivec even, odd, right; /* RESCALE_SUMS: 64-bit summands for even and odd lanes; e - 1 */
     };
   };
-  const struct integer_bounds *bounds; /* of the call */
+  const struct integer_bounds *bounds; /* the call's bounds */
   enum rescale_way way;
 };
 
@@ -107,7 +110,7 @@ typedef int64_t lvec __attribute__((vector_size(sizeof(ivec))));
 static void finish_sums(struct finish *f, const struct mafat_quantization *q)
 {
   enum { MOST_SHIFT = 22 };
-  /* the product is 0 anyway */
+  /* where the multiplier is 0, the product is 0 for any e, so e is set to 1 */
   const ivec none = f->multiplier == 0, e = (-f->shift & ~none) | (none & 1);
   if (ivec_any((e < 1) | (e > MOST_SHIFT))) return;
   const lvec unit = (lvec){0} + ((INT64_C(1) << 30) + ((int64_t)q->zero << 31)),
@@ -165,7 +168,7 @@ INLINE ivec finish_even(ivec x, const struct finish *f)
                         f->bounds);
 }
 
-/* Requantizes some pixels by the exact rule. */
+/* Requantizes n pixels by the exact rule, or by ONNX's. */
 static void finish_any(const struct finish *f, const int32_t *sums, size_t pitch, uint8_t *to,
                        size_t pixel, int n, int lanes)
 {
@@ -178,7 +181,7 @@ static void finish_any(const struct finish *f, const int32_t *sums, size_t pitch
   }
 }
 
-/* True for methods that never need the exact rule in addition. */
+/* True for the ways that never need the exact rule in addition. */
 INLINE bool finishes_alone(enum rescale_way way)
 {
   return way == RESCALE_EVEN || way == RESCALE_EVEN_SMALL || way == RESCALE_SUMS ||
@@ -242,7 +245,8 @@ INLINE bool finish_four(const struct finish *f, const int32_t *sums, size_t pitc
 #endif
 }
 
-/* Requantizes n pixels, at least four, four at a time; the last four may be partly repeated. */
+/* Requantizes n pixels, at least four, four at a time. If n is not a multiple of four, some pixels
+ * are computed twice. */
 INLINE void finish_fours(const struct finish *of, const int32_t *sums, size_t pitch, uint8_t *to,
                          size_t pixel, int n, int lanes)
 {
@@ -280,7 +284,8 @@ static void finish_few(const struct finish *f, const int32_t *sums, size_t pitch
       ivec_narrow(to, ivec_min(ivec_max(y[i], f->bounds->lowest), f->bounds->highest), lanes);
 }
 
-/* Requantizes n pixels of that many lanes; sums are `pitch` apart. */
+/* Requantizes n pixels with `lanes` channels each. Sums of neighboring pixels are `pitch` elements
+ * apart. */
 static void finish_pixels(const struct finish *f, const int32_t *sums, size_t pitch, uint8_t *to,
                           size_t pixel, int n, int lanes)
 {
@@ -289,7 +294,7 @@ static void finish_pixels(const struct finish *f, const int32_t *sums, size_t pi
   else finish_fours(f, sums, pitch, to, pixel, n, lanes);
 }
 
-/* Copies n pixels of 1 ... 16 bytes to the same or a larger pixel distance. */
+/* Copies n pixels of `lanes` bytes, 1 to 16. Pixels are to_pixel and from_pixel bytes apart. */
 static void copy_pixels(uint8_t *to, size_t to_pixel, const uint8_t *from, size_t from_pixel, int n,
                         int lanes)
 {

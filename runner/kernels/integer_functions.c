@@ -1,6 +1,5 @@
 /* Integer functions in plain C: tables, softmax, means, resizing, by TFLite's and ONNX's rules.
- * Called by the integer layers (runner/engine/kinds/integer/). Pure arithmetic; allocates
- * nothing. */
+ * Called by the integer layers (runner/engine/kinds/integer/). Touches only its arguments. */
 #include "runner/kernels/integer_functions.h"
 
 #include "runner/kernels/functions.h"
@@ -42,7 +41,8 @@ static int32_t exp_of_quarter(int32_t x)
   return AT_EIGHTH + mafat_high_product(AT_EIGHTH, d + mafat_divide_by_power(third + d2, 1));
 }
 
-/* e^x in Q0 for x <= 0 in Qn: the last quarter by the polynomial, each other bit by a factor. */
+/* e^x in Q0 for x <= 0 in Qn. x is a multiple of 1/4, of which each bit gives a constant factor,
+ * plus a rest in [-1/4, 0), which gives the polynomial. */
 static int32_t exp_of(int32_t x, int n)
 {
   static const int32_t factors[] = {1672461947, 1302514674, 790015084, 290630308,
@@ -55,7 +55,8 @@ static int32_t exp_of(int32_t x, int n)
   return y;
 }
 
-/* 2 / (1 + x) in Q2 for Q0 x from 0 to 1: three Newton steps from 48/17 - 32/17 d. */
+/* 2 / (1 + x) in Q2 for Q0 x from 0 to 1: three Newton steps from 48/17 - 32/17 d, with d = (1 + x)
+ * / 2. */
 static int32_t twice_reciprocal(int32_t x)
 {
   enum { FROM = 1515870810, SLOPE = -1010580540, ONE = 1 << 29 };
@@ -106,8 +107,8 @@ void mafat_integer_table_requantize(const struct mafat_integer_kernels *kernels,
                     : (int64_t)fminf(fmaxf(roundf((float)q * factor + from_zero), -65536), 65536));
 }
 
-/* Returns how many input steps fit n integer bits after the left shift, at most 256: with fine
- * scales it would exceed an int. */
+/* Returns how many steps of the input fit into n integer bits after the left shift: at most 256,
+ * because with fine scales the number would exceed an int. */
 static int radius_of(int n, int shift)
 {
   enum { ANY = 1 << 8 };
@@ -136,7 +137,7 @@ static int32_t logistic(int32_t x)
 
 static int32_t tangent(int32_t x)
 {
-  const int32_t magnitude = x < 0 ? -x : x; /* doubled, in Q5 */
+  const int32_t magnitude = x < 0 ? -x : x; /* read as Q5, this is twice |x| */
   const int32_t y =
       widen_fraction(twice_reciprocal(exp_of(-magnitude, FUNCTION_BITS + 1)) - (1 << 29), 2);
   return x == 0 ? 0 : x < 0 ? -y : y;
@@ -233,7 +234,7 @@ static double between(double x, double least, double most)
 }
 
 /* Computes functions in double if their float kernels give different bits at different levels.
- * False: another function, whose float kernel gives the same bits at all levels. */
+ * Returns false for other functions: their float kernels give the same bits at all levels. */
 static bool apply(struct mafat_activating f, double x, double *y)
 {
   switch (f.kind) {
@@ -262,7 +263,7 @@ static bool apply_to_all(struct mafat_activating f, float x[256])
     for (int q = 0; q < 256; q++) x[q] = x[q] < 0 ? f.a * x[q] : x[q];
   else if (f.kind == MAFAT_RELU || f.kind == MAFAT_RELU6 || f.kind == MAFAT_CLIP)
     for (int q = 0; q < 256; q++) {
-      /* in a file, the minimum may exceed the maximum, which then wins */
+      /* in some files the minimum exceeds the maximum; the maximum then wins */
       x[q] = x[q] < least ? least : x[q];
       x[q] = x[q] > most ? most : x[q];
     }
@@ -337,7 +338,7 @@ void mafat_integer_softmax(const int32_t *exponentials, const uint8_t *in, uint8
   const int shift = SUM_BITS - headroom + 31 - 8;
   for (int i = 0; i < n; i++) {
     const int32_t e = exponentials[most - in[i]];
-    /* shifts above 31 leave nothing */
+    /* shifts above 31 give 0 */
     out[i] = e < 0 || shift > 31
                  ? 0
                  : put(&all, mafat_divide_by_power(mafat_high_product(reciprocal, e), shift));

@@ -1,8 +1,8 @@
 /* Functions of quantized networks in plain C: tables, softmax, means and resizing. Each has a
  * version by TFLite's rules and one by ONNX's (names with _even), with the same results at every
  * kernel level. A function of one value is a table of 256 entries, computed for each step and
- * applied by a kernel (integer.h: table). Values are unsigned bytes; if the file's are signed, zero
- * points are 128 more than there. Touches nothing but its arguments. Included by
+ * applied by a kernel (integer.h: table). Values are unsigned bytes; if the model file has signed
+ * values, zero points are 128 more than in the file. Touches nothing but its arguments. Included by
  * runner/engine/kinds/integer. */
 #ifndef MAFAT_RUNNER_KERNELS_INTEGER_FUNCTIONS_H
 #define MAFAT_RUNNER_KERNELS_INTEGER_FUNCTIONS_H
@@ -36,20 +36,21 @@ void mafat_integer_table_even(const struct mafat_integer_kernels *kernels, uint8
 
 /* ---- softmax ---- */
 
-/* Sets exponentials[d], for d from 0 to 255 below the maximum, to e^(-scale * beta * d) times 2^31;
- * -1: it counts as 0. */
+/* Sets exponentials[d], for d from 0 to 255, to e^(-scale * beta * d) times 2^31: the term of a
+ * value that is d below the maximum. -1: the term counts as 0. */
 void mafat_integer_exponentials(int32_t *exponentials, float scale, float beta);
 /* Softmax of n values; the output has scale 1/256 and zero point 0. in and out may be equal. */
 void mafat_integer_softmax(const int32_t *exponentials, const uint8_t *in, uint8_t *out, int n);
 
-/* The same by ONNX's rule, with any scale and zero point of the output. */
+/* Softmax by ONNX's rule; the output may have any scale and zero point. */
 void mafat_integer_exponentials_even(double *exponentials, float scale);
 void mafat_integer_softmax_even(const double *exponentials, const uint8_t *in, uint8_t *out, int n,
                                 const struct mafat_quantization *to);
 
 /* ---- means over maps, from sums of bytes (integer.h: add_pixels) ---- */
 
-/* Return the mean of n values with this sum. zero, in: input; `scale`: from input to output. */
+/* Return the mean of n values with this sum. `zero` or `in` describes the input. `scale` is the
+ * input's scale divided by the output's. */
 uint8_t mafat_integer_mean(int64_t sum, int n, int zero, struct mafat_multiplier scale,
                            const struct mafat_quantization *out);
 

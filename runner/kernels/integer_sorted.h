@@ -1,15 +1,16 @@
-/* Convolution with quads sorted by how many of them can be summed in 16 bits.
+/* Convolution with quads (integer_conv.h) that are sorted by how many of them can be summed in 16
+ * bits.
  *
  * If all pairs of products of a quad fit 16 bits (integer_vector.h: ibytes_fit), byte products are
  * summed in pairs, with half as many instructions as 16-bit products. If the sums of two or four
- * quads fit, too, these are widened to 32 bits together. The quads of each vector of filters are
- * sorted by this, once for many pixels, so that inner loops have no branches. The order does not
- * change integer sums.
+ * quads fit, too, these are widened to 32 bits together. Quads are sorted by this for each vector
+ * of filters, once for many pixels, so that inner loops have no branches. The order does not change
+ * integer sums.
  *
  * A tile is one vector of filters and up to ten pixels. Included by integer_conv.h if IVEC_FITS is
- * defined. */
+ * defined. Writes sums, and the sorted indices to the memory in struct conv_row or the call. */
 
-/* How quads are added: four, two or one at a time in 16 bits; or in 32 bits. */
+/* How quads are added: four, two or one at a time in 16 bits, or one at a time in 32 bits. */
 enum sorted_way { SORTED_FOURS, SORTED_TWOS, SORTED_ONES, SORTED_WIDE, SORTED_WAYS };
 
 /* A vector of filters with sorted quads. */
@@ -19,7 +20,7 @@ struct sorted_vector {
   const uint16_t *counts; /* [kind][way]: number of quads */
   const uint16_t *quads;  /* indices of the quads, by kind and way */
   const uint8_t *in;      /* address of the first run at column 0 */
-  const int32_t *places;  /* [quad]: bytes from there */
+  const int32_t *places;  /* [quad]: bytes from `in` */
   const int8_t *weights;
   size_t pitch;           /* bytes between weights of quads */
   const int32_t *bias;
@@ -180,7 +181,7 @@ static void sorted_follow(struct conv_row *r)
       for (int q = 0; q < k->n_quads; q++) *to++ = (int32_t)*distance + 4 * q;
 }
 
-/* Quads of one kind of runs while they are sorted. Two lists share an array. */
+/* Lists into which the quads of one kind of runs are sorted. `fours` and `wide` share an array. */
 struct sorting {
   uint16_t *fours; /* grows from the array's beginning */
   uint16_t *wide;  /* grows downward from its end */
@@ -221,7 +222,8 @@ static void sort_neighbours(struct sorting *s, const int8_t *w, size_t pitch, in
   for (; quad < end; quad++, w += pitch) sort_one(s, ibytes_reach(ibytes_load(w)), quad);
 }
 
-/* Sorts the quads of a vector of filters by kind of runs and way. Returns how many fit 16 bits. */
+/* Sorts the quads of a vector of filters by kind of runs and way. Returns how many quads can be
+ * summed in 16 bits. */
 static int sort_vector(const struct conv_row *r, uint16_t *counts, const int8_t *weights)
 {
   const size_t pitch = 4 * (size_t)r->c->width;
@@ -248,7 +250,8 @@ static int sort_vector(const struct conv_row *r, uint16_t *counts, const int8_t 
   return n_fit;
 }
 
-/* Sorts the quads of all vectors. False: so few fit that sorting does not pay. */
+/* Sorts the quads of all vectors. Returns false if so few can be summed in 16 bits that sorting
+ * does not pay. */
 static bool sort_vectors(struct conv_row *r, int end)
 {
   size_t n_fit = 0, n = 0;
@@ -260,8 +263,8 @@ static bool sort_vectors(struct conv_row *r, int end)
   return n_fit * 100 >= n * SORTED_PERCENT;
 }
 
-/* Sorts the weights into the call's memory, unless an earlier call has done so, or into the row's
- * own. */
+/* Sorts the weights into the call's memory, c->sorted, unless an earlier call has done so. If the
+ * call has too little memory, sorts into r->own, but only for enough outputs. */
 static void sort_runs(struct conv_row *r)
 {
   enum { UNKNOWN, WORTH, USELESS };

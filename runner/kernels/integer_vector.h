@@ -2,42 +2,50 @@
  * arm/) defines the vector type `ivec` of IVEC_LANES int32_t, with + - * & | and shifts, and:
  *
  *   ivec_load(p), ivec_store(p, v)    all lanes
- *   ivec_load_n(p, n), ivec_store_n   the first n lanes, a multiple of 4; others are 0 or unchanged
+ *   ivec_load_n(p, n), ivec_store_n   the first n lanes, a multiple of 4; other lanes are loaded as
+ *                                     0 and not stored
  *   ivec_widen(p, n)                  n bytes, 1 ... IVEC_LANES, as lanes; others undefined
  *   ivec_narrow(p, v, n)              the first n lanes, 0 ... 255, as bytes
  *   ivec_max, ivec_min, ivec_all(x)
  *   ivec_any(v)                       true if a lane is not 0; defined here unless IVEC_ANY
  *   ivec_high(a, b)                   (a * b + 2^30) >> 31, b not negative
  *   fvec                              as many floats
- *   ivec_nearest(y, least, most)      clamped to these integers below 2^21, rounded, ties to even
- *   ivec_sums(a, b, even, odd, sign)  (a * b + even or odd) >> 32 for even or odd lanes, where even
- *                                     and odd are 64-bit vectors; sign: minus 2^31 for a negative
- *                                     product. If IVEC_SUMS
+ *   ivec_nearest(y, least, most)      y clamped to least ... most, which are integers below 2^21,
+ *                                     and rounded, ties to even
+ *   ivec_sums(a, b, even, odd, sign)  (a * b + even) >> 32 in even lanes and (a * b + odd) >> 32 in
+ *                                     odd lanes; even and odd are vectors of 64-bit integers. sign:
+ *                                     2^31 is subtracted from a negative product. If IVEC_SUMS
  *   fvec_fma(a, b, c), fvec_less(y, limit) (the smaller), fvec_round(y) (to nearest),
  *   fvec_rest(rest, y)                the larger of rest and the rounding error of y,
  *   fvec_beyond(y, limit)             true if a lane is larger. If IVEC_NEAR
- *   ivec_narrow_4(p, pixel, v, l, m)  four pixels of all lanes, clamped to bytes between l and m
- *   ivec_quarters(rows, at, n, of)    quads of three rows and a 0, from n (4 or 2) pixels of 16
- *                                     bytes: of[i] has a quarter of the channels, [pixel][channel].
- *                                     If IVEC_QUARTERS
- *   ivec_shift(a, b, n)               pixels a, then b: four from the n-th on
+ *   ivec_narrow_4(p, pixel, v, l, m)  stores four vectors as pixels of bytes, clamped to bytes
+ *                                     between l and m; pixels are `pixel` bytes apart
+ *   ivec_quarters(rows, at, n, of)    loads n (4 or 2) pixels of 16 bytes from each of three rows,
+ *                                     and combines each channel's three bytes and a 0 to a quad.
+ *                                     of[i] has quarter i of the channels, [pixel][channel]. If
+ *                                     IVEC_QUARTERS
+ *   ivec_shift(a, b, n)               a and b hold four pixels each: the four from the n-th on
  *   ivec_repeat(v, i)                 quarter i of v's lanes, for each pixel
  *   ivec_narrow_quarters(p, pixel, v, l, m)   like ivec_narrow_4, for quarters of the channels
  *   ivec_logical(v, n)                logical right shift by 0 ... 32, per lane
  *
  *   IVEC_ROWS                         rows of a depthwise window multiplied together: 2 or 4
- *   ivec_column(rows, at, r, n)       bytes of the first r rows combined per lane, n lanes or all
- *   ivec_taps(sum, x, w)              sum + such inputs times weights, combined bytes or halves
+ *   ivec_column(rows, at, r, n)       in lane i, the bytes at `at` + i of the first r rows, combined
+ *                                     in one integer; n lanes or all
+ *   ivec_taps(sum, x, w)              sum + the products of these inputs and as many weights, which
+ *                                     are combined in the same way: bytes, or halves of 16 bits
  *
- *   ivec_table(x, y, table)           IVEC_TABLE bytes y = table[x], table of 256. If defined
- *   ivec_tables(x, y, n, table, lanes)   n bytes; of each 64, those whose bits are set in `lanes`.
- *                                     If IVEC_TABLES and ivec_has_tables()
+ *   ivec_table(x, y, table)           y[i] = table[x[i]] for IVEC_TABLE bytes, with 256 entries. If
+ *                                     IVEC_TABLE is defined
+ *   ivec_tables(x, y, n, table, lanes)   y[i] = table[x[i]] for n bytes: of each 64, those whose
+ *                                     bits are set in `lanes`. If IVEC_TABLES and ivec_has_tables()
  *
  *   ivec_add_quads(sum, p)            adds the sum of four consecutive bytes to each lane
  *
  * Quads are four channels of an input and of each filter in a vector:
  *
- *   iweights, iweights_load(p, n)     [filter][4] signed bytes, n lanes, a multiple of 8 or all
+ *   iweights, iweights_load(p, n)     [filter][4] signed bytes of n filters: a multiple of 8, or all
+ *                                     lanes
  *   iinput, iinput_load(p)            four unsigned bytes
  *   ivec_dot(sum, x, w)               sum + the four products
  *   IVEC_PIXELS, IVEC_VECTORS         most pixels and vectors of filters of a tile
@@ -46,12 +54,13 @@
  * If IVEC_FITS, products of quads are summed in pairs of 16 bits where they fit (integer_sorted.h):
  *
  *   ibytes_load(p), ibytes_input(p)   weights of all lanes; one input for all lanes
- *   ibytes_reach(w), ibytes_both(a, b)   range of products, and of two quads' together
- *   ibytes_fit(reach)                 true if all pairs fit
- *   ibytes_products(x, w), ibytes_add(a, b)   pair sums of products that fit; their sums
- *   ibytes_ones(), ibytes_sum(sum, p, ones)   sum + both pairs of each quad
+ *   ibytes_reach(w), ibytes_both(a, b)   range of the pair sums of a quad; of two quads added
+ *   ibytes_fit(reach)                 true if all pair sums in the range fit 16 bits
+ *   ibytes_products(x, w), ibytes_add(a, b)   pair sums, if they fit; sum of two vectors of them
+ *   ibytes_ones(), ibytes_sum(sum, p, ones)   sum + both pair sums of each quad
  *   ibytes_weights_half(w, odd), ibytes_input_half(x, odd), ibytes_dot_half(sum, x, w)
- *                                     for others: channels 1 and 3, or 0 and 2
+ *                                     for quads that do not fit: channels 0 and 2, or 1 and 3 if
+ *                                     `odd`, as 16 bits
  *
  * Included by integer_bodies.h. */
 #ifndef MAFAT_RUNNER_KERNELS_INTEGER_VECTOR_H
@@ -61,8 +70,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* INTEGER_SMALL: vectors in plain C are not inlined, which would make the code large and no
- * faster. */
+/* INTEGER_SMALL: the compiler chooses what to inline. With vectors in plain C, inlining everything
+ * would make the code large and no faster. */
 #ifdef INTEGER_SMALL
 #define INLINE static inline
 #else

@@ -1,6 +1,6 @@
 /* Lists the float kernels of all levels and selects the best for the processor. Called by api/,
  * runner/calibrate, runner/engine/executor.c, runner/image/image.c, integer.c and `mafat doctor`.
- * Queries processor features; constant tables. */
+ * Queries processor features; its tables are constant. */
 #include "runner/kernels/kernels.h"
 
 #include "runner/kernels/levels.h"
@@ -20,7 +20,7 @@
   static bool has_##name(void) { return true features; }
 #include "base/levels.def"
 
-/* All levels, slowest first; those of other machines have no table. */
+/* All levels, slowest first; levels of other machines have no table. */
 static const struct {
   const char *name;
   const struct mafat_kernels *table;

@@ -6,11 +6,11 @@
  * The order of summation is the same for every plan. Each output element has one accumulator that
  * starts at +0. Channel blocks are added in order, and within a block ky, kx, channel. Then scale
  * and bias are applied by one multiply-add, then the activation. Padding is multiplied, too. A
- * convolution's outputs have partial sums until its call ends, so they must not alias its inputs.
+ * convolution's outputs hold partial sums until its call ends, so they must not alias its inputs.
  *
- * Levels of the *fused* class round a product and its addition once, those of the *plain* class
- * both. Levels of one class give the same bits. Included by api, programs/mafat, runner/calibrate,
- * runner/engine, runner/image and runner/kernels. */
+ * Levels of the *fused* class round a product and its addition once; levels of the *plain* class
+ * round both. Levels of one class give the same bits. Included by api, programs/mafat,
+ * runner/calibrate, runner/engine, runner/image and runner/kernels. */
 #ifndef MAFAT_RUNNER_KERNELS_KERNELS_H
 #define MAFAT_RUNNER_KERNELS_KERNELS_H
 
@@ -59,7 +59,7 @@ struct mafat_conv_call {
 /* Input transform B' d B for a row of tiles and up to 16 channels. */
 struct mafat_winograd_input_call {
   const float *const *rows; /* [window]: address of the first column of tile 0 */
-  int n_cols;               /* columns from there on that exist; others count as zero */
+  int n_cols;               /* columns from there on that are in the map; others count as zero */
   int n_channels, pixel_floats;
   int n_tiles;
   float *values;            /* point p of tile t: values + p * point_floats + t * tile_floats */
@@ -85,12 +85,12 @@ struct mafat_product_call {
 
 /* Output transform A'[...]A, scale, bias and activation for a row of tiles and up to 16 filters. */
 struct mafat_winograd_output_call {
-  const float *values; /* as for the input */
+  const float *values; /* point p of tile t: values + p * point_floats + t * tile_floats */
   size_t point_floats;
   int tile_floats;
   int n_tiles;
-  float *const *rows;  /* [n_rows], with `pool` [(n_rows + 1) / 2]: at the first output column */
-  int n_rows, n_cols;  /* rows of sums, at most the outputs of a tile's side; columns */
+  float *const *rows;  /* [n_rows], or [(n_rows + 1) / 2] with `pool`: first output column */
+  int n_rows, n_cols;  /* rows and columns of sums; at most as many rows as a tile has */
   int n_filters, pixel_floats;
   const float *scale, *bias;
   struct mafat_activating activation;
@@ -117,8 +117,9 @@ struct mafat_pool_call {
   int n_rows;               /* 1 ... size: rows of the window inside the map */
   struct mafat_taps taps;   /* of columns; padding is part of first_col */
   int first_col;            /* input column of the first tap of output 0; may be negative */
-  int in_begin, in_end;     /* existing columns, relative to the row pointers */
-  /* padding that counts: taps of missing rows; columns before and after the existing ones */
+  int in_begin, in_end;     /* columns inside the map, relative to the row pointers */
+  /* padding that a mean counts: rows of the window outside the map; columns before in_begin and
+   * after in_end */
   int padded_rows, padded_before, padded_after;
   float *out;
   int n_cols;
@@ -161,7 +162,7 @@ struct mafat_resample_call {
   bool column;
   const struct mafat_resample_tap *taps; /* [n_pixels] */
   int n_pixels, n_channels; /* 1 or 3 channels, interleaved */
-  int begin, n_bytes; /* range of a line that the taps use */
+  int begin, n_bytes; /* range of a line's bytes that the taps use */
   float *out;
   size_t out_stride;  /* floats between pixels; n_channels for a row */
 };
@@ -198,7 +199,8 @@ struct mafat_kernels {
   void (*resample)(const struct mafat_resample_call *c);
   /* [enum mafat_dtype] Widens weights [row][width] of a narrow type to floats exactly; NULL for
    * other types. For int4, each MAFAT_SCALED_ROWS rows (and the rest) are followed by a
-   * half-precision scale per column. width: of a panel. `from` is aligned to four bytes. */
+   * half-precision scale per column. `width` is that of a panel. `from` is aligned to four
+   * bytes. */
   void (*widen[MAFAT_N_DTYPES])(const void *from, int n_rows, int width, float *to);
 };
 

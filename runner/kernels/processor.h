@@ -1,7 +1,8 @@
-/* Macros for two columns of base/levels.def. The machine, called with a level's table, returns the
- * table, or NULL if this build lacks it. The features are conditions on the processor, each with a
- * leading &&. The including file defines EVERYWHERE, a machine. Included by the sources that select
- * kernels (kernels.c, integer.c, frame_rows.c). */
+/* Macros for two columns of base/levels.def, machine and features. A machine is a macro that is
+ * called with a level's table: it gives the table, or NULL if this build is for another machine.
+ * Features are conditions on the processor, each with a leading &&. The including file defines
+ * EVERYWHERE, the machine of levels that every build has. Queries the processor. Included by the
+ * sources that select kernels (kernels.c, integer.c, frame_rows.c). */
 #ifndef MAFAT_RUNNER_KERNELS_PROCESSOR_H
 #define MAFAT_RUNNER_KERNELS_PROCESSOR_H
 
@@ -20,7 +21,7 @@
 #define CPU_7_1(bit) && mafat_processor_leaf_7_1(bit)
 #endif
 
-/* True if that bit of eax is set in cpuid leaf 7, sub-leaf 1. */
+/* True if bit number `bit` of eax is set in cpuid leaf 7, sub-leaf 1. */
 static inline bool mafat_processor_leaf_7_1(int bit)
 {
   unsigned a, b, c, d;

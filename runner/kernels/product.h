@@ -6,11 +6,10 @@
  * Filters are the inner loop, so that the values of a few tiles are read from far caches once for
  * the whole panel, while a point's weights stay in the first-level cache.
  *
- * The weights for the next call are prefetched meanwhile. Transforming them meanwhile was tried,
- * because that is bound by stores: a few channels between two tiles, into the other half of the
- * buffer. It was not faster: with avx512 (Zen 4, least of 5 alternating runs) darknet19 took 28.1
- * to 31.7 ms and yolov3-tiny 24.7 to 26.8 ms, but 30.2 and 25.8 ms if all was transformed before
- * the products. */
+ * The weights for the next call are prefetched meanwhile. Transforming them meanwhile, a few
+ * channels between two tiles, into the other half of the buffer, was not faster: with avx512 (Zen
+ * 4, least of 5 alternating runs) darknet19 took 28.1 to 31.7 ms and yolov3-tiny 24.7 to 26.8 ms.
+ * With all weights transformed before the products, they took 30.2 and 25.8 ms. */
 
 enum { TILE_FILTERS = TILE_VECTORS * VECTOR_LANES };
 
@@ -33,7 +32,8 @@ INLINE int product_lanes(int lanes, const int v, const int NV)
   return VECTOR_LANES <= MAFAT_PANEL_STEP || v + 1 < NV ? VECTOR_LANES : lanes - v * VECTOR_LANES;
 }
 
-/* Computes P tiles x NV vectors of filters. `lanes`: filters of the panel from the first one on. */
+/* Computes P tiles x NV vectors of filters. `lanes`: number of filters in the panel from the tile's
+ * first one on. */
 INLINE void product_tile(const struct mafat_product_call *c, const float *values,
                          const float *weights, float *out, int lanes, struct product_ahead *ahead,
                          const int P, const int NV)
@@ -129,9 +129,9 @@ static int product_turns(const struct mafat_product_call *c)
 static void product_point(const struct mafat_product_call *c, const float *values,
                           const float *weights, float *sums, struct product_ahead *ahead)
 {
-  /* nearly equal widths */
+  /* turns have nearly equal numbers of tiles */
   const int n_turns = product_turns(c), least = c->n_tiles / n_turns, n_wide = c->n_tiles % n_turns;
-  /* bytes of a tile's values */
+  /* bytes of a tile's values that are prefetched with each TILE_FILTERS filters */
   const size_t fetched = (size_t)c->tile_floats * sizeof(float) * TILE_FILTERS / (size_t)c->width;
   for (int turn = 0, tile = 0, n; turn < n_turns; turn++, tile += n) {
     n = turn < n_wide ? least + 1 : least;

@@ -1,12 +1,12 @@
 /* Scalar requantization by TFLite's and ONNX's rules (integer.h), for layers that do not need
- * vectors. Pure functions. Included by runner/engine/kinds/integer/normalize.c, integer_bodies.h
- * and integer_functions.c. */
+ * vectors. Touches only its arguments. Included by runner/engine/kinds/integer/normalize.c,
+ * integer_bodies.h and integer_functions.c. */
 #ifndef MAFAT_RUNNER_KERNELS_REQUANTIZE_H
 #define MAFAT_RUNNER_KERNELS_REQUANTIZE_H
 
 #include "network/quantization.h"
 
-/* Returns the upper half of twice the product, rounded to nearest; ties as in TFLite's rule. */
+/* Returns the upper half of twice the product, rounded to nearest, ties up, as in TFLite's rule. */
 static inline int32_t mafat_high_product(int32_t a, int32_t b)
 {
   if (a == INT32_MIN && b == INT32_MIN) return INT32_MAX;

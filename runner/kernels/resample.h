@@ -1,6 +1,6 @@
 /* Kernels that convert a picture's bytes to floats, and interpolate between two lines. Products and
  * sums are never fused, so all levels give Darknet's bits. Included by bodies.h and
- * frame_rows_body.h; called by runner/image/resized_lines.c. */
+ * frame_rows_body.h; called by runner/image/resized_lines.c. Touches only its arguments. */
 
 /* byte / 255, correctly rounded. The first product is exact; the second has an error of 2^-40 of
  * the sum; and no quotient is within 2^-33 (relative) of a midpoint between floats. */
@@ -21,7 +21,8 @@ static void scale_bytes(const uint8_t *bytes, float *out, int n)
   scale_run(bytes + n - RUN, out + n - RUN, RUN); /* the last run may repeat some bytes */
 }
 
-/* channels of a pixel, padded to a vector */
+/* RESAMPLE_LANES: floats of a vector that holds a pixel. RESAMPLE_ROOM: floats of a line's
+ * buffer */
 enum { RESAMPLE_LANES = 4, RESAMPLE_ROOM = MAFAT_RESAMPLE_BYTES + RESAMPLE_LANES };
 typedef float quad __attribute__((vector_size(RESAMPLE_LANES * sizeof(float))));
 
@@ -51,8 +52,8 @@ INLINE quad pixel_of_row(const struct mafat_resample_tap *tap, const float *firs
   return above * pixel_between(tap, first, begin) + below * pixel_between(tap, second, begin);
 }
 
-/* Computes a row. A vector's lanes past a pixel are overwritten by the next pixels; the last pixels
- * are stored without them. */
+/* Computes a row. Each pixel is stored as a whole vector, whose excess lanes the next pixels
+ * overwrite. The last pixels are stored without excess lanes. */
 INLINE void resample_row(const struct mafat_resample_call *c, const float *first,
                          const float *second)
 {

@@ -19,14 +19,14 @@
  *   vec_accumulate_lane(&sum, a, b, lane)  sum = vec_madd(a, b's lane in all, sum); only with
  *                          VECTOR_BY_LANE, which conv.h then prefers
  *   vec_accumulate_broadcast               if VECTOR_BROADCASTS; otherwise conv.h defines it
- *   scalar_madd(a, b, c)   the same for one float
+ *   scalar_madd(a, b, c)   vec_madd for one float
  *   vec_load_n, vec_store_n   the first n lanes, n >= 1; others are read as 0 and not written;
  *                          n may exceed the lanes
  *   vec_load_halves, vec_load_bytes, vec_load_nibbles   loads of 16-bit floats, and of signed 8-bit
  *                          and 4-bit integers, the first in a byte's lower half. A signalling NaN
  *                          becomes quiet
- *   vec_load_panel(p, n)   a vector of a panel with n more filters: panels are multiples of 8 wide,
- *                          so only wider vectors mask
+ *   vec_load_panel(p, n)   loads a vector of a panel that has n filters left: panels are multiples
+ *                          of 8 wide, so only wider vectors need a mask
  *
  * Options that are not defined count as 0. vec_max(a, b) is a > b ? a : b, like Darknet's pooling:
  * a NaN in a loses. vec_min(a, b) is a < b ? a : b. Sources are compiled with -ffp-contract=off, so

@@ -1,5 +1,6 @@
-/* Four lanes by the compiler's vector extension: SSE2, NEON or scalars, depending on the target.
- * Plain class. Interface in runner/kernels/vector.h. Included by runner/kernels/portable.c. */
+/* Float vectors of four lanes by the compiler's vector extension: SSE2, NEON or scalars, depending
+ * on the target. Multiply-adds round twice (the plain class). Interface in runner/kernels/vector.h.
+ * Included by runner/kernels/portable.c. */
 #ifndef MAFAT_RUNNER_KERNELS_VECTOR_PORTABLE_H
 #define MAFAT_RUNNER_KERNELS_VECTOR_PORTABLE_H
 

@@ -1,5 +1,5 @@
 /* Kernels that widen narrow weights to floats, exactly and so with the same bits at every level.
- * Included by bodies.h; called by runner/engine/kinds/widened.c. */
+ * Included by bodies.h; called by runner/engine/kinds/widened.c. Touches only its arguments. */
 #include "base/tuning.h"
 #include "network/dtype.h"
 

@@ -1,7 +1,7 @@
-/* Integer vectors of four NEON lanes; interface in ../integer_vector.h. With INTEGER_DOT, quads of
- * signed bytes are multiplied: 128 is subtracted from inputs, and sums begin with 128 times the sum
- * of weights. Otherwise 16-bit values are multiplied per channel. Included by integer_neon.c and
- * integer_neondot.c. */
+/* Integer vectors of four NEON lanes; interface in ../integer_vector.h. With INTEGER_DOT, quads
+ * (four neighboring channels) of signed bytes are multiplied by one instruction: 128 is subtracted
+ * from inputs, and sums begin with 128 times the sum of weights. Otherwise 16-bit values are
+ * multiplied, one channel at a time. Included by integer_neon.c and integer_neondot.c. */
 #include <arm_neon.h>
 
 #define IVEC_LANES 4

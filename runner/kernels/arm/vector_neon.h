@@ -58,10 +58,10 @@ static inline float scalar_madd(float a, float b, float c) { return a * b + c; }
 #define LANE_2 "%f2[0]"
 #define LANE_3 "%f2[1]"
 
-/* vec_accumulate_taps(a, b, x, y, w, width, n): adds n taps, a multiple of four, of the pixels at x
- * and y, with four vectors of sums each. Returns the address of the next weights. Inline assembly,
- * because compilers keep inputs in registers without lanes and copy them for every product. Weights
- * are loaded four products ahead. */
+/* vec_accumulate_taps(a, b, x, y, w, width, n): adds n taps, a multiple of four: those of the pixel
+ * at x to the four vectors of sums a, and those of the pixel at y to b. Returns the address of the
+ * next weights. Inline assembly, because compilers keep inputs in registers without lanes and copy
+ * them for every product. Weights are loaded four products ahead. */
 #define VECTOR_BY_TAPS
 #define TAP(X, Y, LOAD_FIRST, LOAD_SECOND) \
   "vmla.f32 %q[a0], q8, " X "\n\tvmla.f32 %q[b0], q8, " Y "\n\t" \

@@ -24,7 +24,8 @@ struct rule_words {
   __m256i luma, v_red, u_green, v_green, u_blue, black;
 };
 
-/* Converts luma of 32 pixels with u and v of 16 pairs, each in 16 bits. */
+/* Converts 32 pixels. luma has a byte for each pixel; u and v have 16 bits for each pair of
+ * pixels. */
 INLINE void colour_planes_run(const struct rule_words *k, __m256i luma, __m256i u, __m256i v,
                               uint8_t *red, uint8_t *green, uint8_t *blue)
 {
@@ -111,8 +112,8 @@ static void colour_planes(const struct mafat_colour_call *c)
 
 /* ---- resizing: the arithmetic of resample.h ---- */
 
-/* value / 255, correctly rounded: the first product is exact, so the fused operation gives the same
- * result. */
+/* value / 255, correctly rounded: the product with `high` is exact, so the fused operation gives
+ * the same result. */
 INLINE __m256 scaled(__m256i numbers)
 {
   const __m256 high = _mm256_set1_ps(257.0f / 65536),

@@ -161,7 +161,8 @@ INLINE void ivec_table(const uint8_t *x, uint8_t *y, const uint8_t *table)
   _mm256_storeu_si256((__m256i *)(void *)y, found);
 }
 
-/* Here the sum of two quads is added to the lane of the first one. */
+/* This level adds the sum of two quads to the lane of the first one; the caller adds up the lanes
+ * of a pixel anyway. */
 INLINE ivec ivec_add_quads(ivec sum, const uint8_t *p)
 {
   const __m256i eights =
@@ -215,7 +216,7 @@ INLINE ivec ivec_dot(ivec sum, iinput x, iweights w)
 }
 
 /* Quads of bytes. The sum of two neighboring products fits 16 bits if the weights have different
- * signs, or if their sum is at most 128 (times 255). */
+ * signs, or if the sum of the weights is at most 128; inputs are at most 255. */
 #define IVEC_FITS
 typedef __m256i ibytes;
 INLINE ibytes ibytes_load(const int8_t *p)
@@ -228,8 +229,8 @@ INLINE ibytes ibytes_input(const uint8_t *p)
   memcpy(&quad, p, 4);
   return _mm256_set1_epi32(quad);
 }
-/* Range of products: for each pair the sum of its non-negative weights, and of its negative
- * ones. */
+/* Range of products: for each pair, the sum of its non-negative weights, and minus the sum of its
+ * negative weights. */
 INLINE ibytes ibytes_reach(ibytes w)
 {
   const __m256i above = _mm256_max_epi8(w, _mm256_setzero_si256()),
@@ -242,7 +243,8 @@ INLINE bool ibytes_fit(ibytes reach)
   const __m256i beyond = _mm256_subs_epu8(reach, _mm256_set1_epi8((char)128));
   return _mm256_testz_si256(beyond, beyond);
 }
-/* Constant of the inner loop, kept in a register only there. */
+/* Returns the constant of ibytes_sum. The assembly makes compilers keep it in a register, but only
+ * in the inner loop. */
 INLINE ibytes ibytes_ones(void)
 {
   __m256i ones = _mm256_set1_epi16(1);

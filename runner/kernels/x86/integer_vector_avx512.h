@@ -120,7 +120,7 @@ INLINE ivec ivec_nearest(fvec y, fvec least, fvec most)
 
 INLINE ivec ivec_logical(ivec v, ivec n) { return (ivec)_mm512_srlv_epi32((__m512i)v, (__m512i)n); }
 
-/* Loads n weights' quads; at a panel's end there may be only half a vector. */
+/* Loads the quads of n filters; at a panel's end there may be only half a vector. */
 INLINE __m512i ivec_quads(const int8_t *p, int n)
 {
   return n >= 16 ? _mm512_loadu_si512(p) : _mm512_maskz_loadu_epi32(ivec_mask(n), p);
@@ -175,7 +175,8 @@ INLINE ivec ivec_add_quads(ivec sum, const uint8_t *p)
   return (ivec)_mm512_add_epi32((__m512i)sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
 }
 
-/* Loads up to sixteen bytes in groups of four, each shifted to its row's byte of the lane. */
+/* Loads n bytes, at most sixteen, in groups of four: one byte in each lane, shifted to byte number
+ * `byte` of the lane. */
 INLINE __m512i ivec_bytes(const uint8_t *p, int n, const int byte)
 {
   const __mmask8 fours = (__mmask8)((1u << ((n + 3) / 4)) - 1);
