@@ -30,8 +30,8 @@
  *   ivec_logical(v, n)                logical right shift by 0 ... 32, per lane
  *
  *   IVEC_ROWS                         rows of a depthwise window multiplied together: 2 or 4
- *   ivec_column(rows, at, r, n)       in lane i, the bytes at `at` + i of the first r rows, combined
- *                                     in one integer; n lanes or all
+ *   ivec_column(rows, at, r, n)       in lane i, the bytes at `at` + i of the first r rows,
+ *                                     combined in one integer; n lanes or all
  *   ivec_taps(sum, x, w)              sum + the products of these inputs and as many weights, which
  *                                     are combined in the same way: bytes, or halves of 16 bits
  *
@@ -44,8 +44,8 @@
  *
  * Quads are four channels of an input and of each filter in a vector:
  *
- *   iweights, iweights_load(p, n)     [filter][4] signed bytes of n filters: a multiple of 8, or all
- *                                     lanes
+ *   iweights, iweights_load(p, n)     [filter][4] signed bytes of n filters: a multiple of 8, or
+ *                                     all lanes
  *   iinput, iinput_load(p)            four unsigned bytes
  *   ivec_dot(sum, x, w)               sum + the four products
  *   IVEC_PIXELS, IVEC_VECTORS         most pixels and vectors of filters of a tile
