@@ -1,10 +1,11 @@
-/* Sets default options, frees plans, and finds the parts of grids. Called by api/, the searches and
- * predictor/. */
+/* Sets default options, frees plans, and finds the share of a map that belongs to a tile row or
+ * column. Called by api/, predictor/, runner/calibrate/calibrate.c and search/. Allocates
+ * nothing. */
 #include "predictor/plan/plan.h"
 
 #include "predictor/plan/partition.h"
 
-enum { SMALL_BYTES = 80 << 10 };
+enum { SMALL_BYTES = 80 << 10 }; /* default of small_bytes (plan.h) */
 
 void mafat_plan_defaults(struct mafat_plan_options *options)
 {

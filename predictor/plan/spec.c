@@ -1,6 +1,6 @@
-/* Parses, formats, copies and compares specs (spec.h). Called by api/, the searches and
- * predictor/planning/. Allocates from the spec's heap; texts come from malloc. The parser's specs
- * are in the C library's heap, so there mafat_heap_* is malloc, realloc and free. */
+/* Parses, formats, copies and compares specs (spec.h). Called by api/, search/ and predictor/
+ * (plan, planning, transfers). Allocates specs from a heap, and their texts by malloc. The parser
+ * allocates from the C library's heap (heap NULL), so it may use malloc, realloc and free. */
 #include "predictor/plan/spec.h"
 
 #include "base/part.h"
@@ -15,10 +15,10 @@
 enum {
   MAX_TEXT = 1 << 16, /* characters */
   MAX_TILES_PER_AXIS = 1 << 16,
-  MOST_RING = 64,
+  MOST_RING = 64, /* reads */
   MOST_LOADED_KB = 1 << 20,
   COMPARED_TEXT = 8192, /* bytes of a text that are compared, with the NUL */
-  GROUPS_AT_ONCE = 4
+  GROUPS_AT_ONCE = 4 /* groups for which memory is first allocated */
 };
 
 #define ORDER "/order="
@@ -131,7 +131,7 @@ MAFAT_PART(opening) void mafat_spec_close(struct mafat_spec **spec)
   *spec = NULL;
 }
 
-/* Copies n integers; NULL for NULL. False: out of memory. */
+/* Copies n integers; if `from` is NULL, *out becomes NULL. False: out of memory. */
 static bool copy_numbers(struct mafat_heap *heap, int **out, const int *from, int n)
 {
   *out = from ? mafat_heap_calloc(heap, (size_t)n + 1, sizeof **out) : NULL;
@@ -221,9 +221,9 @@ int mafat_spec_copy(struct mafat_spec **out, const struct mafat_spec *spec, stru
 
 /* ---- parser ---- */
 
-/* Each take_* function parses one element at `at` and moves past it. */
+/* Each take_* function parses one element of the text and moves `at` past it. */
 struct parser {
-  const char *text, *at; /* the whole text; the next character */
+  const char *text, *at; /* the whole text; its next character */
   struct mafat_diagnostic *d;
 };
 
@@ -232,7 +232,7 @@ static int out_of_memory(const struct parser *p)
   return mafat_fail(p->d, MAFAT_ENOMEM, "plan %.60s: out of memory", p->text);
 }
 
-/* Reports what was expected at the next character. */
+/* Fails: `what` was expected at the next character. */
 MAFAT_PART(opening) static int expected(const struct parser *p, const char *what)
 {
   if (*p->at == '\0')
@@ -262,7 +262,7 @@ MAFAT_PART(opening) static int take_number(struct parser *p, const char *what, i
   return MAFAT_OK;
 }
 
-/* Inner boundaries: "100,204]" of "[100,204]". */
+/* Parses inner boundaries after the bracket: "100,204]" of "[100,204]". */
 MAFAT_PART(opening) static int take_bounds(struct parser *p, int **bounds, int *n_parts)
 {
   int n = 0, code;
@@ -295,7 +295,7 @@ fail:
   return code;
 }
 
-/* One axis of a grid: "5" or "[100,204]". */
+/* Parses one axis of a grid: "5" or "[100,204]". */
 MAFAT_PART(opening) static int take_side(struct parser *p, int **bounds, int *n_parts)
 {
   if (take(p, "[")) return take_bounds(p, bounds, n_parts);
@@ -325,7 +325,7 @@ static int take_grid(struct parser *p, struct mafat_grid *grid)
   return take_side(p, &grid->cols, &grid->n_cols);
 }
 
-/* Like expected(), for messages about a layer number. */
+/* Like expected(), but words the end of the text as "found its end". */
 static int expected_layer(const struct parser *p, const char *what)
 {
   return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected %s at character %d, found %.20s",
@@ -344,7 +344,7 @@ MAFAT_PART(opening) static int take_layer(struct parser *p, int *layer)
   return MAFAT_OK;
 }
 
-/* Layers: "12" or "12-17". */
+/* Parses layers: "12" or "12-17". */
 MAFAT_PART(opening) static int take_layer_span(struct parser *p, struct mafat_span *span)
 {
   int code = take_layer(p, &span->begin);
@@ -358,7 +358,7 @@ MAFAT_PART(opening) static int take_layer_span(struct parser *p, struct mafat_sp
   return MAFAT_OK;
 }
 
-/* Parts of a split: "4" of "h4:12-17", or "[20,30]". */
+/* Parses the parts of a split: "4" of "h4:12-17", or "[20,30]" of "h[20,30]:12-17". */
 static int take_parts(struct parser *p, struct mafat_split *split)
 {
   int code = take(p, "[") ? take_bounds(p, &split->bounds, &split->n)
@@ -368,7 +368,7 @@ static int take_parts(struct parser *p, struct mafat_split *split)
                     MAFAT_MOST_SPLIT_PARTS, split->n);
 }
 
-/* One split: "h4:12-17". */
+/* Parses one split: "h4:12-17". */
 static int take_split(struct parser *p, struct mafat_splits *splits)
 {
   int axis = 0;
@@ -391,7 +391,7 @@ static int take_split(struct parser *p, struct mafat_splits *splits)
   return take(p, ":") ? take_layer_span(p, &split->layers) : expected(p, "a colon and layers");
 }
 
-/* Splits after "split(", and the closing parenthesis. */
+/* Parses what follows "split(": splits and the closing parenthesis. */
 static int take_splits(struct parser *p, struct mafat_cut *cut)
 {
   *cut = (struct mafat_cut){.kind = MAFAT_CUT_SPLIT};
@@ -412,7 +412,7 @@ static int take_cut(struct parser *p, struct mafat_cut *cut)
   return MAFAT_OK;
 }
 
-/* Number of reads after ":streamed", or nothing. */
+/* Parses what may follow ":streamed": a number of reads in the ring. */
 static int take_ring(struct parser *p, struct mafat_group_weights *w)
 {
   w->placement = MAFAT_STREAMED;
@@ -423,7 +423,8 @@ static int take_ring(struct parser *p, struct mafat_group_weights *w)
                     p->text, MAFAT_RING_READS, MOST_RING, w->ring);
 }
 
-/* Kilobytes after ":loaded", or nothing. With a number, larger layers are streamed. */
+/* Parses what may follow ":loaded": a number of kilobytes. Layers with larger weights are then
+ * streamed. */
 static int take_loaded(struct parser *p, struct mafat_group_weights *w)
 {
   w->placement = MAFAT_LOADED;
@@ -437,7 +438,7 @@ static int take_loaded(struct parser *p, struct mafat_group_weights *w)
                     MOST_LOADED_KB, w->loaded_kb);
 }
 
-/* Layers after the name of an algorithm: "22,26-28", or nothing. */
+/* Parses what may follow the name of an algorithm: layers, as "22,26-28". */
 static int take_layers(struct parser *p, struct mafat_algorithm_word *word)
 {
   word->given = true;
@@ -451,7 +452,7 @@ static int take_layers(struct parser *p, struct mafat_algorithm_word *word)
   return MAFAT_OK;
 }
 
-/* Rows after "dw": "4", or with layers "(0:3,4:7-9)". */
+/* Parses what follows "dw": rows, as "4", or rows and layers, as "(0:3,4:7-9)". */
 static int take_depthwise(struct parser *p, struct mafat_group_spec *g)
 {
   bool listed = take(p, "(");
@@ -467,7 +468,8 @@ static int take_depthwise(struct parser *p, struct mafat_group_spec *g)
   return !listed || take(p, ")") ? MAFAT_OK : expected(p, "a comma or )");
 }
 
-/* One word after a colon. *again becomes true if it was given before, or contradicts another. */
+/* Parses one word of a group, after its colon. Sets *again if the word was given before or
+ * contradicts another one. */
 static int take_word(struct parser *p, struct mafat_group_spec *g, bool *again)
 {
   static const char *const words[] = {
@@ -502,7 +504,7 @@ static int take_word(struct parser *p, struct mafat_group_spec *g, bool *again)
   return take_layers(p, &g->algorithms[a]);
 }
 
-/* All words of a group, each after a colon. */
+/* Parses all words of a group, each with its colon. */
 static int take_words(struct parser *p, struct mafat_group_spec *g)
 {
   bool again = false;
@@ -538,13 +540,13 @@ static bool begins(const char *text, const char *word)
   return strncmp(text, word, strlen(word)) == 0;
 }
 
-/* True at the end of the groups; suffixes for the whole plan may follow. */
+/* True at the end of the last group. Suffixes that apply to the whole plan may follow. */
 static bool groups_end(const struct parser *p)
 {
   return *p->at == '\0' || begins(p->at, ORDER) || begins(p->at, IN_PLACE) || begins(p->at, RANKS);
 }
 
-/* "/order=best", or nothing. */
+/* Parses "/order=best", if it is next. */
 static int take_order(struct parser *p, enum mafat_op_order *op_order)
 {
   if (!take(p, ORDER)) return MAFAT_OK;
@@ -560,7 +562,7 @@ static int take_order(struct parser *p, enum mafat_op_order *op_order)
       p, "file, postorder, forward, sp or best, followed by /inplace, /ranks= or nothing,");
 }
 
-/* Ranks after "/ranks=": "6" or "6,8-11:2". */
+/* Parses what follows "/ranks=": "6" or "6,8-11:2". */
 static int take_ranks(struct parser *p, struct mafat_ranks *ranks)
 {
   int code = take_number(p, "a number of ranks", &ranks->n);
@@ -584,7 +586,8 @@ static int take_ranks(struct parser *p, struct mafat_ranks *ranks)
   return code || *p->at == '\0' ? code : expected(p, "a comma, or nothing after the ranks,");
 }
 
-/* Suffixes of the plan: "/order=..." or nothing, then "/inplace", "/ranks=..." or nothing. */
+/* Parses the suffixes of the plan: an optional "/order=...", then an optional "/inplace" or
+ * "/ranks=...". */
 static int take_suffixes(struct parser *p, struct mafat_spec *spec)
 {
   int code = take_order(p, &spec->op_order);
@@ -595,7 +598,8 @@ static int take_suffixes(struct parser *p, struct mafat_spec *spec)
   return MAFAT_OK;
 }
 
-/* Layers of a group, after a slash: its end "12", and more layers "12,40,44-45". */
+/* Parses the layers of a group, after a slash: its end, as "12", or its end and more layers, as
+ * "12,40,44-45". */
 static int take_end_of_group(struct parser *p, struct mafat_group_spec *g)
 {
   int code = take_number(p, "a cut (a layer number) or NoCut", &g->end);
@@ -607,7 +611,8 @@ static int take_end_of_group(struct parser *p, struct mafat_group_spec *g)
   return code;
 }
 
-/* A group with its end; *last: it is the last group, which has no end. */
+/* Parses a group, with its end and the slash after it. *last: it was the last group, which has no
+ * end; then the plan's suffixes are parsed too. */
 static int take_group(struct parser *p, struct mafat_spec *spec, bool *last)
 {
   struct mafat_group_spec *g = mafat_spec_add(spec);
@@ -642,10 +647,10 @@ int mafat_spec_read(struct mafat_spec **out, const char *text, struct mafat_diag
 
 /* ---- writer ---- */
 
-/* Text that is cut off at the end of its buffer; `length` counts all of it. */
+/* Buffer for a text, which is cut off at `capacity` bytes. */
 struct spec_writer {
   char *text;
-  size_t capacity, length;
+  size_t capacity, length; /* length: of the whole text, including what was cut off */
 };
 
 static void put(struct spec_writer *w, const char *word)

@@ -1,43 +1,46 @@
-/* A spec: a plan's text as a struct. It has groups, how each is divided, where its weights are, and
- * algorithms. A spec exists without a network; applied to one it becomes a plan (planning.h).
- * Searches produce specs. Used by plan.h, predictor/transfers, predictor/ranks and search/motes.
+/* A spec: a plan's text as a struct. It says which groups there are, how each is divided, where its
+ * weights are, and which algorithms it uses. A spec needs no network; planning.h makes a plan from
+ * a spec and a network. Searches produce specs. Used by predictor/, search/ and api/. Specs are
+ * allocated from a heap that the caller names; mafat_spec_close frees them.
  *
- * The text, as in the paper and extended (mafat-plan(7)):
+ * The text is the paper's notation, extended (mafat-plan(7)):
  *   5x5/8/2x2             layers 0..7 in 5 x 5 tiles, the rest in 2 x 2
  *   2x2/NoCut             one group
  *   4x4/4/3x3/12/1x1      any number of groups, a cut after any layer
  *   5x5:balanced/8/2x2    boundaries that minimize the largest tile's bytes
  *   [100,204]x[152]/8/1x1 inner boundaries on the group's output map: rows 0, 100, 204, end;
  *                         columns 0, 152, end
- *   rows4/12/1x1          layers 0..11 as a pipeline of rolling windows, at least four rows per
- *                         step ("rows" without a number: four)
+ *   rows4/12/1x1          layers 0..11 as a pipeline of rolling windows of rows; each step computes
+ *                         at least four rows of a layer ("rows" without a number: four)
  *   rows4:early/NoCut     layers whose output is smaller than their input run as soon as they can,
  *                         instead of on demand
  *   rows4:bricks/NoCut    the output of each step is a buffer with its own lifetime, instead of a
  *                         rolling window
  *   rows4/12/panels       layers 12 and later as whole maps, 32 filters (a panel) at a time. If
  *                         only 1x1 convolutions and pools read a convolution, they process each
- *                         panel as soon as it is computed, and its whole output is never stored.
- *                         "panels:apart": it is stored
+ *                         panel of it as soon as the panel is computed, and the convolution's whole
+ *                         output is never stored. With "panels:apart" the output is stored
  *   rows4:loaded/12/panels:streamed
  *                         weights of the first group are read in each run and stay in memory while
  *                         the group runs; those of the second are read one panel at a time, just
  *                         before they are used. Default: they stay in memory from run to run
  *   panels:streamed4      a ring of four reads instead of eight
- *   rows4:loaded300       layers with at most 300 KB of weights are loaded; others are streamed,
- *                         again for each step. "rows4:streamed" loads layers of at most 80 KB
+ *   rows4:loaded300       layers with at most 300 KB of weights are loaded; other layers' weights
+ *                         are streamed, again for each step. "rows4:streamed" loads layers with at
+ *                         most 80 KB
  *   rows4:direct/12/panels:direct22,26-28
  *                         algorithm of the convolutions of the whole group, or of some layers
  *                         (direct, winograd or winograd-large). Default: the options' algorithm
- *   1x1:dw0               depthwise layers run by themselves, not inside the 1x1 that reads them.
- *                         "dw4": inside, 4 rows at a time. "dw(0:3,4:7-9)": layer 3 by itself,
- *                         layers 7 to 9 inside, 4 rows at a time. Default: inside, with as many
- *                         rows as fit the caches
+ *   1x1:dw0               depthwise layers have steps of their own. "1x1:dw4": they are fused into
+ *                         the 1x1 convolution that reads them, which computes 4 of their rows at a
+ *                         time. "1x1:dw(0:3,4:7-9)": layer 3 has its own steps, layers 7 to 9 are
+ *                         fused, 4 rows at a time. Default: fused, with as many rows as fit the
+ *                         caches
  *   split(h4:12-17,c8:3-5)/order=postorder
  *                         layers 12..17 in 4 parts by rows (w would be columns), layers 3..5 in 8
  *                         parts by channels: each part of layer 5 continues the sums over its input
- *                         channels. "h[20,30]:12-17": boundaries on layer 17's map. Layers that are
- *                         not named run whole
+ *                         channels. "h[20,30]:12-17": boundaries at rows 20 and 30 of layer 17's
+ *                         output. Layers that no split names run whole
  *   rows4/12,40,44-45/1x1
  *                         layers 40, 44 and 45 run in the first group too. A group is a set of
  *                         layers that reads nothing made by a later group
@@ -45,12 +48,12 @@
  *                         execution order of the layers in each group that is not by rows: file
  *                         (as in the file), postorder, forward, sp or best (transform/op_order.h)
  *   1x1/order=best/inplace
- *                         outputs reuse the buffer of an operand that is read for the last time, if
- *                         they can (planning/in_place.h); the order takes this into account
+ *                         where possible, a layer's output reuses the buffer of an operand that no
+ *                         later step reads (planning/in_place.h); the order takes this into account
  *   split(h6:0-12,c6:13)/ranks=6
- *                         six devices share the parts (ranks/rank_parts.h). The last part of a
- *                         layer runs on the first device, as do layers that are not split.
- *                         "/ranks=6,8-11:2": layers 8 to 11, if not split, run on the third.
+ *                         six devices (ranks 0 to 5) share the parts (ranks/rank_parts.h). The last
+ *                         part of a layer runs on rank 0, as do layers that are not split.
+ *                         "/ranks=6,8-11:2": layers 8 to 11, if not split, run on rank 2.
  *                         "split(whole)/ranks=2,9-15:1": no layer is split */
 #ifndef MAFAT_PREDICTOR_PLAN_SPEC_H
 #define MAFAT_PREDICTOR_PLAN_SPEC_H
@@ -80,8 +83,8 @@ enum mafat_weight_placement {
 };
 
 enum {
-  MAFAT_USUAL_ROWS = 4, /* default least rows in a step */
-  MAFAT_USUAL_RING = 8, /* default reads in a ring */
+  MAFAT_USUAL_ROWS = 4, /* least rows that a step computes, if the spec has no number */
+  MAFAT_USUAL_RING = 8, /* reads that a ring of streamed weights holds, if the spec has no number */
   MAFAT_MOST_RANKS = 64
 };
 
@@ -98,7 +101,8 @@ enum { MAFAT_N_CUTS = MAFAT_CUT_SPLIT + 1 };
 struct mafat_grid {
   int n_rows, n_cols;
   int *rows, *cols; /* (n_rows - 1), (n_cols - 1) inner boundaries on the output map; NULL: even */
-  bool balanced;    /* boundaries are computed for the network; the text has ":balanced" only */
+  bool balanced;    /* boundaries are computed for the network (planning/balance.h); the text has
+                       ":balanced" instead of them */
 };
 
 /* How a group is divided. */
@@ -113,7 +117,8 @@ struct mafat_cut {
       bool partitioned;                  /* the output of each step is a buffer with its own
                                             lifetime (plan/partition.h) */
     } rows;
-    struct { bool apart; } panels;  /* no panel fusion with readers */
+    struct { bool apart; } panels;  /* apart: no convolution is computed panel by panel together
+                                       with its readers */
     struct mafat_splits split;
   } as;
 };
@@ -133,17 +138,16 @@ struct mafat_algorithm_word {
   int n;
 };
 
-/* ":dw4", ":dw(0:3,4:7-9)": depthwise layers of a group, and how many of their rows are computed at
- * a time inside the 1x1 that reads them. 0: none, they run by themselves. */
+/* An entry of ":dw4" or ":dw(0:3,4:7-9)": depthwise layers of a group. */
 struct mafat_depthwise_word {
-  int rows;
+  int rows; /* rows computed at a time inside the 1x1 that reads the layer; 0: not fused into it */
   struct mafat_span layers; /* empty: the whole group */
 };
 
-/* A group. Its layers are all below its end that are in no earlier group, and `more`. */
+/* A group. It has all layers with numbers below `end` that are in no earlier group, and `more`. */
 struct mafat_group_spec {
-  int end; /* 0 in the last group: the end of the network or of the layers that run */
-  struct mafat_span *more; /* (n_more) */
+  int end; /* number of the first layer after the group; 0 in the last group: all layers that run */
+  struct mafat_span *more; /* (n_more) further layers, with numbers from `end` on */
   int n_more;
   struct mafat_cut cut;
   struct mafat_group_weights weights;
@@ -178,18 +182,18 @@ struct mafat_spec {
 /* Parses a spec into the C library's heap. MAFAT_EINVAL: the diagnostic says where, and what was
  * expected there; MAFAT_ENOMEM. */
 int mafat_spec_read(struct mafat_spec **out, const char *text, struct mafat_diagnostic *d);
-/* Formats a spec: writes at most `capacity` bytes including the NUL; returns the required length
- * without it. Defaults are left out. Reading the text gives the same spec, unless it has both
- * in_place and ranks, which the text cannot combine. */
+/* Formats a spec: writes at most `capacity` bytes including the NUL, and returns the length of the
+ * whole text without the NUL. Defaults are left out. mafat_spec_read gets the same spec from the
+ * text, unless the spec has both in_place and ranks, which a text cannot combine. */
 size_t mafat_spec_write(const struct mafat_spec *spec, char *text, size_t capacity);
-/* Formats a spec into allocated memory, for free(); NULL if out of memory. */
+/* Formats a spec into memory that the caller frees with free(). NULL: out of memory. */
 char *mafat_spec_text(const struct mafat_spec *spec);
-/* Compares the first 8191 characters of the texts as strcmp does; with `length`, shorter texts come
- * first. */
+/* Compares the texts of two specs as strcmp does, up to 8191 characters. With `length`, a shorter
+ * text comes before a longer one. */
 int mafat_spec_compare(const struct mafat_spec *a, const struct mafat_spec *b, bool length);
 
-/* Makes an empty spec; adds a group with defaults (one tile, weights kept), or a copy of `group`.
- * NULL or MAFAT_ENOMEM: out of memory. Lists of groups are in the spec's heap. */
+/* Make an empty spec; add a group with defaults (one tile, weights kept), or add a copy of `group`.
+ * NULL or MAFAT_ENOMEM: out of memory. All memory is from the spec's heap. */
 struct mafat_spec *mafat_spec_new(struct mafat_heap *heap);
 struct mafat_group_spec *mafat_spec_add(struct mafat_spec *spec);
 int mafat_spec_append(struct mafat_spec *spec, const struct mafat_group_spec *group);
@@ -199,14 +203,15 @@ bool mafat_ranks_copy(struct mafat_heap *heap, struct mafat_ranks *out,
 bool mafat_splits_copy(struct mafat_heap *heap, struct mafat_splits *out,
                        const struct mafat_splits *from);
 void mafat_splits_free(struct mafat_heap *heap, struct mafat_splits *splits);
-/* Appends layers to a word, which must come after those that it already has. MAFAT_ENOMEM. */
+/* Appends layers to a word. They must come after the layers that the word already has.
+ * MAFAT_ENOMEM. */
 int mafat_algorithm_word_add(struct mafat_heap *heap, struct mafat_algorithm_word *word,
                              struct mafat_span layers);
 /* Appends a depthwise word to a group. MAFAT_ENOMEM. */
 int mafat_depthwise_word_add(struct mafat_heap *heap, struct mafat_group_spec *group,
                              struct mafat_depthwise_word word);
-/* Sets the layers of an empty group (end and more) to those with group_of[layer] == number. Groups
- * are numbered in execution order. MAFAT_ENOMEM. */
+/* Sets the layers of a group that has none yet (end and more) to those with group_of[layer] ==
+ * number. Groups are numbered in execution order. MAFAT_ENOMEM. */
 int mafat_group_spec_set_layers(struct mafat_heap *heap, struct mafat_group_spec *group, int number,
                                 const int *group_of, int n_layers);
 int mafat_spec_copy(struct mafat_spec **out, const struct mafat_spec *spec,
@@ -253,6 +258,7 @@ static inline struct mafat_cut mafat_cut_panels(bool apart)
 
 /* Returns "auto", "direct", "winograd" or "winograd-large". */
 const char *mafat_algorithm_name(enum mafat_algorithm algorithm);
+/* Finds an algorithm by its name. False: no algorithm has this name. */
 bool mafat_algorithm_find(enum mafat_algorithm *algorithm, const char *name);
 
 #endif

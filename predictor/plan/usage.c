@@ -1,9 +1,10 @@
-/* Finds which tensors a plan needs, and the last reader of each. Called by predictor/plan,
- * planning, ranks and schedule, and by searches. Fills the caller's list; allocates nothing. */
+/* Finds which tensors a plan needs, and the last reader of each. Called by predictor/ (plan,
+ * planning, ranks, schedule), search/best/costs.c and search/ranks/rank_specs.c. Fills the caller's
+ * list; allocates nothing. */
 #include "predictor/plan/usage.h"
 
-/* Notes that `reader` reads the tensor; plan->n_layers: it is an output of the network. Its layer
- * runs even if other outputs are not needed. */
+/* Notes that layer `reader` reads the tensor; reader plan->n_layers: the tensor is an output of the
+ * network. The layer that makes the tensor is needed then, whichever of its outputs this is. */
 static void note_read(const struct mafat_network *n, const struct mafat_plan *plan,
                       struct mafat_usage *usage, int tensor, int reader)
 {
@@ -14,8 +15,8 @@ static void note_read(const struct mafat_network *n, const struct mafat_plan *pl
     u->external = first->any_external = true;
 }
 
-/* Notes which outputs of a layer, or of an alias the tensors that it renames, are the network's
- * outputs. */
+/* Notes which outputs of a layer are outputs of the network. If the layer is an alias, it renames
+ * tensors of other layers, and these are noted instead. */
 static void note_outputs(const struct mafat_network *n, const struct mafat_plan *plan,
                          struct mafat_usage *usage, int layer)
 {

@@ -1,5 +1,6 @@
 /* Chooses for each layer whether its weights are kept, loaded or streamed (spec.h). Called by
- * predictor/planning/lay.c. Fills the plan; allocates from its heap. */
+ * predictor/ (kinds, layout, planning, schedule) and runner/engine/kinds/conv_winograd.c. Fills
+ * plan->placement, allocated from the plan's heap. */
 #include "predictor/plan/weight_placement.h"
 
 #include "base/part.h"
@@ -8,7 +9,7 @@
 #include "predictor/plan/packing.h"
 #include "predictor/plan/winograd.h"
 
-/* True if a step of the layer can compute some of its filters and needs only their weights. */
+/* True if a step can compute some of the layer's filters with the weights of these filters only. */
 static bool is_divisible(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
   enum mafat_cut_kind cut = mafat_plan_group(plan, layer)->cut.kind;
@@ -18,15 +19,16 @@ static bool is_divisible(const struct mafat_plan *plan, const struct mafat_netwo
   return mafat_layer_is_ungrouped(l) && cut != MAFAT_CUT_GRID;
 }
 
-/* Packed bytes up to which a layer of a streaming group is loaded. A group by rows would stream a
- * layer's weights again for each of its steps, so small layers are read once. */
+/* Most bytes of packed weights with which a layer of a streaming group is loaded instead. A group
+ * by rows would stream a layer's weights again for each of its steps; if they are small, they are
+ * read once and stay. */
 static size_t small_bytes(const struct mafat_group *g, const struct mafat_plan_options *options)
 {
   if (g->weights.loaded_kb) return (size_t)g->weights.loaded_kb << 10;
   return g->cut.kind == MAFAT_CUT_ROWS ? (size_t)options->small_bytes : 0;
 }
 
-/* True if the file stores the layer's weights so that some filters can be read alone. */
+/* True if the weights of some filters can be read without those of others. */
 static bool is_read_by_filters(const struct mafat_plan *plan, const struct mafat_network *n,
                                int layer)
 {
@@ -47,8 +49,8 @@ int mafat_weight_placement_find(struct mafat_plan *plan, const struct mafat_netw
                      is_read_by_filters(plan, n, l);
     if (!mafat_layer_has_weights(&n->layers[l]) || mafat_plan_must_keep(options, &n->layers[l]))
       continue;
-    /* Only packed files can deliver some channels of a filter; from others, whole filters would be
-     * read again for each part of the channels. */
+    /* Only from packed files can some channels of a filter be read. From other files, whole filters
+     * would be read again for each part of the channels. */
     if (mafat_parts_sum(plan, l) && !plan->packed) divisible = false;
     bool loaded = !divisible || mafat_packed_layer_bytes(&n->layers[l]) <= small_bytes(g, options);
     plan->placement[l] =

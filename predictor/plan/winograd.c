@@ -1,5 +1,5 @@
 /* Decides which layers can use Winograd, and for which it is expected to be faster. Called by
- * predictor/, runner/engine/kinds/ and search/best. Pure functions. */
+ * predictor/, runner/engine/kinds/ and search/best/costs.c. Touches only its arguments. */
 #include "predictor/plan/winograd.h"
 
 #include "base/part.h"
@@ -13,29 +13,30 @@ const struct mafat_winograd *mafat_winograd_of(enum mafat_algorithm algorithm)
 /* Stride 2 is not supported, although a trial was faster on maps of at least 16 x 16. The trial
  * split input and kernel into four phases (even and odd rows and columns), with F(4, 2) along the
  * even ones: 81 products for 4 x 4 outputs instead of 144, and 36 transformed weights as in
- * F(4x4, 3x3). Its time relative to the direct kernels (Zen 4, one thread, blocks of 64 channels,
- * medians of 9; outputs x channels: avx2, avx512):
+ * F(4x4, 3x3). The table has the trial's time divided by that of the direct kernels (Zen 4, one
+ * thread, blocks of 64 channels, medians of 9). Columns: outputs x channels, avx2, avx512.
  *   208 x 208 x 32   0.74, 0.68      32 x 32 x 128   0.72, 0.65
  *   104 x 104 x 64   0.68, 0.64      16 x 16 x 256   0.69, 0.69
  *   52 x 52 x 128    0.67, 0.64      13 x 13 x 512   0.99, 1.06
  *   26 x 26 x 256    0.73, 0.74      8 x 8 x 512     0.97, 0.94
  * Outputs differed by at most 7e-6 of the largest output. Maps were padded to whole tiles and
- * panels. It would need its own kernels, scratch and prices.
+ * panels. Stride 2 would need its own kernels, scratch and prices.
  *
  * Smaller tiles for the last row and column are not supported either. 13 x 13 outputs would need
  * 441 products instead of 576 for each channel and filter; 19 x 19 outputs, 841 instead of 900. But
- * each kind of tile transforms the weights again: 18 points for 4 x 1 outputs and 18 for 1 x 4,
- * besides the 36 that already need 57 % of the time on 13 x 13. It would also change the bits of
- * existing plans. */
+ * each kind of tile needs its own transform of the weights: 18 points for tiles of 4 x 1 outputs
+ * and 18 for 1 x 4. The transform to 36 points already needs 57 % of the time on 13 x 13. Smaller
+ * tiles would also change the bits of existing plans. */
 MAFAT_PART(opening) bool mafat_winograd_applies(const struct mafat_layer *l)
 {
   return mafat_layer_is_ungrouped(l) && mafat_window_is_plain(&l->window, 3, 1) &&
          !mafat_layer_sums_integers(l);
 }
 
-/* Cost of a layer in products of floats, fitted to measurements. For each point: one product per
- * tile, channel and filter; `tile` for the transforms of a tile of one channel or filter; `weights`
- * for the transform of one channel and filter. */
+/* Cost of a layer, fitted to measurements; the unit is one product of floats. Each point of a
+ * transformed tile costs one product per tile, channel and filter, `tile` products per tile for the
+ * transforms of each channel and each filter, and `weights` products for the transform of the
+ * weights of each pair of a channel and a filter. */
 static double cost_of(const struct mafat_winograd *g, const struct mafat_layer *l)
 {
   static const struct {

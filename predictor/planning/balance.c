@@ -1,5 +1,6 @@
-/* Finds boundaries of uneven tiles. Called by predictor/planning/planning.c. Writes the boundaries
- * to the spec, in its heap. Makes plans and layouts to compare, and frees them. */
+/* Finds the boundaries of balanced grids (balance.h). Called by predictor/planning/planning.c.
+ * Writes the boundaries to the spec, allocated from the spec's heap. To compare boundaries, it
+ * makes plans and layouts and frees them before it returns. */
 #include "predictor/planning/balance.h"
 
 #include "predictor/layout/layout.h"
@@ -8,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* State of the search, which balances one axis at a time. A tile's bytes are estimated as the sum,
- * over live layers, of its extent on this axis times the bytes of one row (or column). */
+/* State of the search, which balances the rows, then the columns of each group. The bytes of a tile
+ * are estimated: for each layer whose output is still needed, the tile's rows (columns) times the
+ * bytes of one row (column). */
 struct balancer {
   struct mafat_spec *spec;
   const struct mafat_ground *ground;
@@ -17,9 +19,9 @@ struct balancer {
   struct mafat_plan *plan;           /* made from the spec */
   struct mafat_schedule *schedule;
   const struct mafat_group *group;
-  bool axis_y;
-  double *unit_bytes;       /* [layer]: bytes of one row (column), for the largest tile of the
-                               other axis */
+  bool axis_y;              /* true: rows are balanced; false: columns */
+  double *unit_bytes;       /* [layer]: bytes of one row (column) of the tile that is largest along
+                               the other axis */
   struct mafat_box *boxes;  /* [layer]: working array */
 };
 
@@ -29,7 +31,7 @@ static void close_plan(struct balancer *b)
   mafat_plan_close(&b->plan);
 }
 
-/* Makes the plan of the spec with its present boundaries. */
+/* Makes a plan and a schedule of the spec with its current boundaries, instead of the old ones. */
 static int make_plan(struct balancer *b)
 {
   close_plan(b);
@@ -69,13 +71,13 @@ static void find_units(struct balancer *b)
   }
 }
 
-/* Peak bytes of the tile that covers [begin, end) of the output on this axis. */
+/* Estimated peak bytes of a tile that covers rows (columns) [begin, end) of the group's output. */
 static double tile_bytes(struct balancer *b, int begin, int end)
 {
   const struct mafat_group *g = b->group;
   const int *members = b->plan->members;
   int *bounds = bounds_of(b), saved[2] = {bounds[0], bounds[1]};
-  /* find the tile's boxes in all layers, with tile 0 set to it */
+  /* Pretend that tile 0 is this tile, to find its boxes in all layers. */
   bounds[0] = begin;
   bounds[1] = end;
   mafat_schedule_tile_boxes(b->schedule, b->index, 0, 0, b->boxes);
@@ -95,8 +97,8 @@ static double tile_bytes(struct balancer *b, int begin, int end)
   return peak;
 }
 
-/* Divides the axis into n tiles, each as long as at most `limit` bytes allow. True if they cover
- * the extent. */
+/* Divides the axis into n tiles, each as long as possible with at most `limit` bytes. Fills
+ * bounds[n + 1]. False: a pixel needs more than `limit`, or n tiles do not cover the extent. */
 static bool cut_greedily(struct balancer *b, double limit, int n, int extent, int *bounds)
 {
   int at = 0;
@@ -115,8 +117,8 @@ static bool cut_greedily(struct balancer *b, double limit, int n, int extent, in
   return at == extent;
 }
 
-/* Finds the bounds of n tiles whose largest has the fewest bytes, by bisection of the limit. Fills
- * best[n + 1]; trial is a working array of the same size. */
+/* Finds the bounds of n tiles such that the largest tile has the fewest bytes, by bisection of the
+ * limit of cut_greedily, to 64 bytes. Fills best[n + 1]; trial is a working array of that size. */
 static void minimise_largest(struct balancer *b, int n, int *best, int *trial)
 {
   const int *even = bounds_of(b);
@@ -138,7 +140,8 @@ static void minimise_largest(struct balancer *b, int n, int *best, int *trial)
   }
 }
 
-/* Peak bytes of the group in a layout of the present plan; SIZE_MAX on overflow. */
+/* Finds the peak bytes of the group in a layout of the current plan; SIZE_MAX if the layout is too
+ * large. */
 static int group_peak(const struct balancer *b, size_t *peak)
 {
   struct mafat_layout *layout;
@@ -148,9 +151,9 @@ static int group_peak(const struct balancer *b, size_t *peak)
   return code == MAFAT_ELIMIT ? MAFAT_OK : code;
 }
 
-/* Bounds of an axis with n tiles. */
+/* Bounds of one axis. */
 struct bounds {
-  int n, *even, *best, *trial;
+  int n, *even, *best, *trial; /* number of tiles; lists of n + 1 bounds */
   int *inner; /* the spec's list of inner boundaries, (n - 1) */
 };
 
@@ -161,8 +164,8 @@ static int cut_at(struct balancer *b, struct bounds *at, const int *bounds)
   return make_plan(b);
 }
 
-/* Chooses even or balanced bounds by the peaks of their layouts, which also count scratch and the
- * true size of each buffer. */
+/* Sets balanced bounds in the spec, or even bounds if these are no worse. Compares the peaks of
+ * real layouts, which include scratch and the true size of each buffer. */
 static int choose_bounds(struct balancer *b, struct bounds *at)
 {
   size_t even_bytes, uneven_bytes;

@@ -1,6 +1,7 @@
-/* Orders the layers of each group: builds a graph of its steps and tensors, and orders that by
- * transform/op_schedule.h. Called by predictor/planning/lay.c. Fills the plan's order; allocates
- * temporary memory from the plan's heap. */
+/* Orders the layers of each group: builds a graph of the group's steps and tensors, and orders it
+ * by transform/op_schedule.h. Called by predictor/planning/lay.c. Changes plan->order and
+ * plan->position. Uses temporary memory from the plan's heap, and adds orders to the caller's
+ * memo. */
 #include "predictor/planning/group_order.h"
 
 #include "predictor/plan/fusion.h"
@@ -15,28 +16,28 @@
 
 enum { EFFORT = 10 * 1000 * 1000 }; /* most evaluations of operators: some tenths of a second */
 
-/* Columns of padding that a tensor's readers need. */
+/* Columns of padding at the sides of a tensor that its readers need. */
 struct pads {
   int left, right;
 };
 
 /* Graph of a group (transform/op_schedule.h) while it is built. Its operators are the group's
- * steps, its buffers are tensors; both are numbered within the group. */
+ * steps, and its buffers are tensors. Both are numbered from 0 in each group. */
 struct group_uses {
   const struct mafat_plan *plan;
   const struct mafat_network *network;
   const struct mafat_usage *usage;
   const struct pads *pads; /* [tensor] */
   int group;
-  bool place; /* outputs reuse dead buffers, where possible */
+  bool place; /* outputs reuse dead buffers where possible (in_place.h) */
   struct mafat_op_graph graph;
   struct mafat_op_use *uses;
-  int *operator_of;       /* [layer]: operator that is its step; -1: no step of its own */
-  int *buffer_of;         /* [tensor]: buffer; -1: none */
+  int *operator_of;       /* [layer]: its operator; -1: the layer has no step of its own */
+  int *buffer_of;         /* [tensor]: its buffer; -1: none yet */
   int *reader_of;         /* [tensor]: operator that was last noted as its reader; -1: none */
   uint64_t *bytes;        /* [buffer] */
-  bool *kept, *in_place;  /* [buffer]: alive after the group; [operator]: its output can take its
-                             input's place */
+  bool *kept, *in_place;  /* [buffer]: needed after the group; [operator]: its output may be stored
+                             where its input was */
   uint64_t *work;         /* [operator]: bytes alive only during its step */
 };
 
@@ -55,7 +56,7 @@ static bool is_once(const struct group_uses *c)
   return !mafat_group_is_tiled(&c->plan->groups[c->group]);
 }
 
-/* Finds the padding of each tensor: the most that a reader needs. */
+/* Finds the padding of each tensor: as much as the reader with the most padding needs. */
 static void find_pads(const struct mafat_plan *plan, const struct mafat_network *n,
                       const struct mafat_usage *usage, struct pads *pads)
 {
@@ -72,7 +73,8 @@ static void find_pads(const struct mafat_plan *plan, const struct mafat_network 
   }
 }
 
-/* Bytes of a tensor, as in the layout. 0 if they do not depend on the order. */
+/* Bytes of a tensor, as in the layout. 0 for a tensor that is in memory all the time, whatever the
+ * order. */
 static uint64_t tensor_bytes(const struct group_uses *c, int tensor)
 {
   struct mafat_shape s = mafat_network_tensor_shape(c->network, tensor);
@@ -87,7 +89,7 @@ static uint64_t tensor_bytes(const struct group_uses *c, int tensor)
   return (bytes + 63) / 64 * 64;
 }
 
-/* Returns the buffer of a tensor; creates it at the first call. */
+/* Returns the buffer of a tensor. Creates the buffer at the first call for this tensor. */
 static int find_buffer(struct group_uses *c, int tensor)
 {
   if (c->buffer_of[tensor] >= 0) return c->buffer_of[tensor];
@@ -97,7 +99,7 @@ static int find_buffer(struct group_uses *c, int tensor)
   return c->buffer_of[tensor] = b;
 }
 
-/* Marks buffers of tensors that later groups read as alive after this one. */
+/* Marks buffers of tensors that later groups read as needed after this group. */
 static void keep_what_is_read_later(struct group_uses *c)
 {
   for (int l = 0; l < c->plan->n_layers; l++) {
@@ -145,13 +147,13 @@ static void note_reads(struct group_uses *c, int operator, int layer)
   }
 }
 
-/* Bytes alive only during a step: scratch, and loaded weights. */
+/* Bytes in use only during a step of the layer: scratch and loaded weights. */
 static uint64_t step_bytes(const struct group_uses *c, int layer)
 {
   struct mafat_scratch scratch;
   struct mafat_shape out = c->network->layers[layer].out;
   uint64_t bytes = 0;
-  if (!is_once(c)) return 0; /* in tiled groups these exist all the time */
+  if (!is_once(c)) return 0; /* in tiled groups they are in memory all the time */
   if (mafat_scratch_plan(c->plan, c->network, layer, out.h, out.w, &scratch) == MAFAT_OK)
     bytes = mafat_scratch_bytes(&scratch, c->plan->n_threads);
   for (int l = layer; l >= 0; l = mafat_fusion_inside(c->plan, l))
@@ -160,7 +162,8 @@ static uint64_t step_bytes(const struct group_uses *c, int layer)
   return bytes;
 }
 
-/* Adds the step of a layer as an operator, with the readers of its panels. */
+/* Adds the step of a layer as an operator. If the layer is the convolution of a panel fusion, the
+ * operator includes the layers that read its panels. */
 static void note_step(struct group_uses *c, int layer)
 {
   int o = c->graph.n_operators++;
@@ -236,16 +239,17 @@ static void collect(struct group_uses *c)
 
 /* ---- scheduling ---- */
 
-/* Operator that runs a layer: its own step, the step it is inside, or its panel fusion; -1:
- * none. */
+/* Operator in which a layer is computed: its own step, the step of the layer that it is fused into,
+ * or the step of its panel fusion; -1: none. */
 static int operator_of(const struct group_uses *c, int layer)
 {
   int step = mafat_plan_outermost(c->plan, layer);
   return c->operator_of[c->plan->panel_producer[step] >= 0 ? c->plan->panel_producer[step] : step];
 }
 
-/* Applies the order of operators to plan->order and plan->position. Layers of one operator keep
- * their order; layers without an operator come last. sorted: working array of all layers. */
+/* Puts the layers in plan->order in the order of their operators, and sets plan->position. Layers
+ * of the same operator keep their order; layers without an operator come last. sorted: working
+ * array with room for all layers. */
 static void put_in_order(struct group_uses *c, struct mafat_plan *plan, const int *order,
                          int *sorted)
 {

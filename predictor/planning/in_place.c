@@ -1,5 +1,5 @@
-/* Finds outputs that reuse an operand's buffer. Called by lay.c and group_order.c. Fills the plan;
- * allocates from its heap, and opens its schedule for a walk. */
+/* Finds outputs that reuse an operand's buffer (in_place.h). Called by lay.c and group_order.c.
+ * Fills plan->place_of, allocated from the plan's heap. Opens and closes a schedule of the plan. */
 #include "predictor/planning/in_place.h"
 
 #include "base/blocks.h"
@@ -22,24 +22,24 @@ static bool is_same_shape(struct mafat_shape a, struct mafat_shape b)
   return a.h == b.h && a.w == b.w && a.c == b.c;
 }
 
-/* True for a depthwise convolution that copies the rows it still reads before it overwrites them
- * (runner/engine/kinds/conv.c). */
+/* True for a depthwise convolution that can run in place: it copies rows before it overwrites them
+ * if it still has to read them (runner/engine/kinds/conv.c). */
 static bool keeps_rows(const struct mafat_layer *l)
 {
   return mafat_layer_is_depthwise(l) && l->window.y.stride == 1 && l->window.x.stride == 1;
 }
 
-/* True if the kernels read each element of the operand before they write the output in its place.
- * Blends do so for their first two operands, unless they must copy the first to the output; further
- * operands are read after outputs are written. */
+/* True if the kernels read each element of the operand before they write an output element over it.
+ * Blends do so for the first operand and, unless they must copy the first operand to the output,
+ * for the second. They read further operands after they have written outputs. */
 static bool reads_before_writing(const struct mafat_layer *l, int operand)
 {
   if (operand == 0) return mafat_kind_of(l->type)->in_place || keeps_rows(l);
   return operand == 1 && mafat_layer_blends(l) && mafat_fusion_blends_alike(l);
 }
 
-/* True if the layer's other operands may be the same tensor: only among the first two, and
- * whole. */
+/* False if the layer reads `tensor` through another operand in a way that forbids to overwrite it.
+ * Only the first two operands may both be the tensor, and then each must be the whole tensor. */
 static bool others_agree(const struct mafat_network *n, const struct mafat_layer *l, int operand,
                          int tensor)
 {
@@ -68,15 +68,16 @@ static int count_readers(const struct mafat_plan *plan, const struct mafat_netwo
   return count;
 }
 
-/* True if the tensor's buffer always holds the same pixels as the output's. */
+/* True if the buffers of the tensor and of the layer's output always hold the same pixels. */
 static bool holds_the_same(const struct mafat_plan *plan, const struct mafat_network *n,
                            const struct mafat_usage *usage, int tensor, int layer)
 {
   const struct mafat_group *g = mafat_plan_group(plan, layer);
   if (g->cut.kind == MAFAT_CUT_ROWS || g->cut.kind == MAFAT_CUT_SPLIT) return false;
   if (!mafat_group_is_tiled(g)) return !mafat_order_is_panel_producer(plan, tensor);
-  /* Both boxes are equal if the tensor has no other reader and nothing else enlarges its tiles: no
-   * second output of its layer, no later group, no rounding to Winograd tiles. */
+  /* In each tile, both hold the same box if the tensor has no other reader and nothing else
+   * enlarges its tiles: no second output of its layer, no later group, no rounding to Winograd
+   * tiles. */
   return !keeps_rows(&n->layers[layer]) && mafat_plan_makes(plan, plan->group_of[layer], tensor) &&
          !usage[tensor].external && !usage[layer].external &&
          mafat_network_sole_maker(n, tensor) >= 0 &&
@@ -102,7 +103,7 @@ int mafat_in_place_candidate(const struct mafat_plan *plan, const struct mafat_n
 
 /* ---- choice ---- */
 
-/* Fills last[tensor]: position of the last layer that reads it. */
+/* Fills last[tensor]: position in time of the last layer that reads the tensor; -1: none. */
 static void find_last_reads(const struct mafat_plan *plan, const struct mafat_network *n,
                             const struct mafat_usage *usage, int *last)
 {
@@ -114,8 +115,8 @@ static void find_last_reads(const struct mafat_plan *plan, const struct mafat_ne
   }
 }
 
-/* Box of the tensor that its buffer holds; boxes[layer] is that of the layer's first output. A map
- * that is computed in one step may lack last rows that no reader needs. */
+/* Box of the tensor that its buffer holds. boxes[layer] is the box of the layer's first output that
+ * is computed: it may lack rows or columns at the end that no reader needs. */
 static struct mafat_box held_box(const struct mafat_schedule *s, const struct mafat_box *boxes,
                                  int tensor)
 {
@@ -133,7 +134,7 @@ static bool is_same_box(struct mafat_box a, struct mafat_box b)
          a.x.end == b.x.end;
 }
 
-/* Finds the operand whose buffer the layer's output reuses. */
+/* Sets plan->place_of[layer] to the first operand whose buffer the layer's output can reuse. */
 static void take_place(struct mafat_plan *plan, const struct mafat_schedule *s, const int *last,
                        const struct mafat_box *boxes, int layer)
 {

@@ -1,6 +1,6 @@
-/* Finds in-place rings: walks the schedule group by group and measures, for each output and each
- * map that dies in the group, how far ahead the output must be. Called by lay.c. Fills the plan;
- * allocates from its heap. */
+/* Finds in-place rings (in_place_rings.h): walks the schedule and measures, for each output of a
+ * group and each map that the group is the last to read, how many rows ahead of the map the output
+ * must be stored. Called by lay.c. Fills two lists of the plan, allocated from its heap. */
 #include "predictor/planning/in_place_rings.h"
 
 #include "base/blocks.h"
@@ -8,14 +8,15 @@
 #include "predictor/plan/partition.h"
 #include "predictor/schedule/schedule.h"
 
-/* Limits for a group, so that no plan's text causes unbounded work. */
+/* Limits for a group: a plan's text must not cause unbounded work. */
 enum { MOST_TILES = 256, MOST_PAIRS = 256, MOST_TILED_PAIRS = 16 };
 
-/* An output of a group and a map that the group reads for the last time. overlap_distance: most
- * rows by which the output is ahead of the rows still needed of the map. */
+/* An output of a group and a dying map: one that this group is the last to read. overlap_distance:
+ * the end of the rows that the output has written, minus the first row of the map that is still
+ * needed; the greatest value seen so far. */
 struct pair {
   int output, dying, overlap_distance;
-  bool clashes;             /* tiles: part of the map is read after the output overwrote it */
+  bool clashes;             /* in tiles: part of the map is read after the output overwrote it */
 };
 
 /* A box that an output has written. */
@@ -29,15 +30,17 @@ struct ring_finder {
   const struct mafat_network *network;
   struct mafat_schedule *schedule;
   bool *taken;       /* [tensor]: another tensor reuses its buffer */
-  int *last_group;   /* [tensor]: group of its last reader; n_groups: read after the run */
-  int *before;       /* [tensor]: first row of a dying map that this step or a later one reads */
-  int *after;        /* [tensor]: first row of a dying map that a later step reads */
-  int group;          /* group whose steps are being walked */
+  int *last_group;   /* [tensor]: group of its last reader; n_groups: it is read after the run */
+  int *before;       /* [tensor]: first row of a dying map that the current step or a later step
+                        reads */
+  int *after;        /* [tensor]: first row of a dying map that steps after the current one read */
+  int group;          /* group of the current step */
   struct pair *pairs; /* (n) pairs of the group */
   int n, capacity;
-  struct mafat_step whole; /* rows: current step, or its first part */
-  bool begun;              /* rows: there is a current step */
-  struct written *written; /* (n_written) tiles: boxes that outputs of the group have written */
+  struct mafat_step whole; /* in groups by rows: the current step, or its first part if the step is
+                              divided into panels */
+  bool begun;              /* in groups by rows: `whole` is set */
+  struct written *written; /* (n_written) in tiled groups: boxes that outputs have written */
   int n_written, written_capacity;
 };
 
@@ -50,7 +53,7 @@ static bool is_map(const struct ring_finder *f, int tensor)
          !(f->plan->parts && f->plan->parts->partitioned[tensor]);
 }
 
-/* True if the tensor is a map from before the group that the group reads for the last time. */
+/* True if an earlier group or the input made the map, and `group` is the last to read it. */
 static bool dies_in(const struct ring_finder *f, int tensor, int group)
 {
   return is_map(f, tensor) && f->last_group[tensor] == group && f->plan->group_of[tensor] < group;
@@ -127,8 +130,8 @@ static bool is_written(const struct ring_finder *f, int output, struct mafat_box
   return false;
 }
 
-/* Marks pairs that clash: the step reads pixels that the output has overwritten, or it is a step of
- * the output itself. */
+/* Marks pairs that clash: the step reads pixels of the map that the pair's output may have
+ * overwritten, or the step itself computes that output from the map. */
 static void note_tile_reads(struct ring_finder *f, const struct mafat_step *step)
 {
   for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, step->layer);
@@ -172,8 +175,8 @@ static int note_tile(struct ring_finder *f, const struct mafat_step *step)
 
 /* ---- walk over rows ---- */
 
-/* Sets `after` for the maps that the step reads. Call it after the schedule has returned the step
- * or its first part. */
+/* Sets `after` for the maps that the step reads. Call it right after the schedule has returned the
+ * step or, if the step is divided, its first part. */
 static void begin_step(struct ring_finder *f, const struct mafat_step *step)
 {
   for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, step->layer);
@@ -190,7 +193,7 @@ static void end_step(struct ring_finder *f, const struct mafat_step *step)
     f->before[r.source->tensor] = f->after[r.source->tensor];
 }
 
-/* Raises the overlap distance of the pairs whose output the step writes. */
+/* Raises the overlap distance of the pairs whose output the step writes, if needed. */
 static void note_output(struct ring_finder *f, const struct mafat_step *step)
 {
   for (int i = 0; i < f->n; i++) {
@@ -221,8 +224,9 @@ static int note_step(struct ring_finder *f, const struct mafat_step *step)
 
 /* ---- choice ---- */
 
-/* Chooses pairs of the current group by ascending overlap distance. The distance adds rows to the
- * ring; it may be at most half of the rows that sharing saves. */
+/* Chooses pairs of the current group, the least overlap distance first. The distance is the number
+ * of rows by which the ring is longer than a map; it may be at most half of the rows that sharing
+ * saves. */
 static void choose(struct ring_finder *f)
 {
   for (;;) {
@@ -257,13 +261,13 @@ static void find_last_groups(struct ring_finder *f)
   }
 }
 
-/* True for a step that reads an input as a whole, before all groups. */
+/* True for a step that reads a whole input of the network before the first group. */
 static bool is_ahead(const struct ring_finder *f, const struct mafat_step *step)
 {
   return step->kind == MAFAT_STEP_INPUT && f->plan->group_of[step->layer] < 0;
 }
 
-/* Chooses pairs of the group walked so far, and begins the next one. */
+/* Ends the current group by choosing among its pairs, and begins another. */
 static int begin_group(struct ring_finder *f, int group)
 {
   choose(f);

@@ -14,8 +14,8 @@
 
 #include "predictor/plan/plan.h"
 
-/* Fills plan->ring_shared_with and plan->overlap_distance; without rings if `place` is false. Call
- * after the order is found. MAFAT_ENOMEM. */
+/* Fills plan->ring_shared_with and plan->overlap_distance; if `place` is false, without any rings.
+ * Call after mafat_in_place_find. MAFAT_ENOMEM. */
 int mafat_in_place_rings_find(struct mafat_plan *plan, const struct mafat_network *n, bool place);
 
 #endif

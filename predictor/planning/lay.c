@@ -1,6 +1,7 @@
-/* Applies a spec to a network: checks it and fills a plan step by step (groups, fusion, order,
- * parts, weight placement, ranks, in place). Called by planning.c and balance.c. Allocates the plan
- * from the options' heap. */
+/* Applies a spec to a network: checks the spec, and fills the fields of a plan in the order in
+ * which they depend on each other (groups, fusion, order, parts, weight placement, ranks, in-place
+ * outputs). Called by planning.c and balance.c. Allocates the plan from the options' heap; the
+ * caller closes it. */
 #include "predictor/planning/lay.h"
 
 #include "predictor/plan/algorithms.h"
@@ -17,18 +18,19 @@
 #include "predictor/schedule/schedule.h"
 
 enum {
-  /* most visits of a schedule by rows (row_visits); yolov3 has 50000 */
+  /* greatest result of row_visits that is permitted; yolov3 has 50,000 */
   MAX_ROW_VISITS = 1 << 23,
-  /* most tiles times layers of a group; 608 x 608 tiles of 16 layers are 6 million */
+  /* greatest number of tiles times layers of a group; 608 x 608 tiles of 16 layers are 6 million */
   MAX_TILE_STEPS = 1 << 24
 };
 
+/* State of applying ("laying") a spec to a network. */
 struct laying {
   const struct mafat_spec *spec;
   const struct mafat_network *network;
   struct mafat_plan *plan;
   int n_laid;                 /* number of plan->members filled so far */
-  struct mafat_diagnostic *d; /* without the plan's text, which mafat_lay prefixes */
+  struct mafat_diagnostic *d; /* reasons of failures; mafat_lay puts the plan's text before them */
 };
 
 /* Layers that become a group, ascending: a range of plan->members. */
@@ -58,7 +60,7 @@ static struct mafat_group *append_group(struct mafat_plan *plan, struct layer_ru
   return g;
 }
 
-/* Returns all n + 1 boundaries from 0 to extent, from the inner ones (NULL: even). */
+/* Returns n + 1 boundaries: 0, the n - 1 inner ones (even ones if inner is NULL), and extent. */
 static int *make_bounds(struct mafat_heap *heap, const int *inner, int n, int extent)
 {
   int *bounds = mafat_heap_calloc(heap, (size_t)n + 1, sizeof *bounds);
@@ -69,7 +71,8 @@ static int *make_bounds(struct mafat_heap *heap, const int *inner, int n, int ex
   return bounds;
 }
 
-/* Sets the group's grid. If one axis has given boundaries, both count as given. */
+/* Sets the group's grid. If the spec gives boundaries of one axis, the even boundaries of the other
+ * axis count as given too. */
 static bool make_grid(struct mafat_heap *heap, struct mafat_group *g, const struct mafat_grid *grid,
                       struct mafat_shape out)
 {
@@ -84,7 +87,7 @@ static bool make_grid(struct mafat_heap *heap, struct mafat_group *g, const stru
   return true;
 }
 
-/* Replaces fields that the spec does not give by defaults. */
+/* Fills in the default size of the ring if the spec has none. */
 static struct mafat_group_weights usual_weights(struct mafat_group_weights w)
 {
   if (w.placement == MAFAT_STREAMED && !w.loaded_kb && !w.ring) w.ring = MAFAT_USUAL_RING;
@@ -97,16 +100,16 @@ static struct mafat_cut usual_cut(struct mafat_cut cut)
   return cut;
 }
 
-/* ---- limits of a walk ---- */
+/* ---- limits of the work that a plan causes ---- */
 
-/* Most steps of a tensor by rows. */
+/* Greatest number of steps by rows in which a tensor is computed. */
 static long long row_steps(const struct mafat_network *n, int least, int tensor)
 {
   return mafat_network_tensor_shape(n, tensor).h / least + 1;
 }
 
-/* Estimated work of a schedule by rows: each step checks its operands and the readers of its
- * outputs. */
+/* Estimated number of checks that a schedule by rows makes: it checks the operands of each step and
+ * the readers of its outputs. */
 static long long row_visits(const struct mafat_network *n, int least, struct layer_run layers)
 {
   long long visits = 0;
@@ -147,7 +150,9 @@ static int check_grid(struct laying *l, const struct mafat_grid *grid, struct la
                     grid->n_cols, layers.layers[0], last_of(layers), why, out.h, out.w);
 }
 
-/* ---- laying: applying a group spec to its layers ---- */
+/* ---- groups of the plan from a group of the spec ---- */
+
+/* Adds one group to the plan. */
 
 static int lay_group(struct laying *l, const struct mafat_cut *cut,
                      struct mafat_group_weights weights, struct layer_run layers)
@@ -169,8 +174,8 @@ static int lay_group(struct laying *l, const struct mafat_cut *cut,
   return enough ? MAFAT_OK : mafat_fail(l->d, MAFAT_ENOMEM, "out of memory");
 }
 
-/* Division of layers of the group that cannot be tiled or run by rows: whole maps, or panels in a
- * group by rows that streams its weights. */
+/* Division of the layers of a group that cannot be tiled or run by rows: whole maps, layer by
+ * layer. In a group by rows that streams its weights: by panels. */
 static struct mafat_cut whole_cut(const struct mafat_group_spec *g)
 {
   if (g->cut.kind == MAFAT_CUT_ROWS && g->weights.placement == MAFAT_STREAMED)
@@ -178,8 +183,8 @@ static struct mafat_cut whole_cut(const struct mafat_group_spec *g)
   return mafat_cut_grid(1, 1);
 }
 
-/* Reduces a grid to the size of the output map. The spec's grid was for the first of the groups
- * into which a written group is divided. */
+/* Reduces the number of tiles to the size of the output map. For groups of the plan after the
+ * first one that come from the same group of the spec. */
 static struct mafat_cut fit_grid(struct mafat_cut cut, struct mafat_shape out)
 {
   if (cut.kind != MAFAT_CUT_GRID) return cut;
@@ -193,7 +198,8 @@ static bool is_given(const struct mafat_cut *cut)
   return cut->kind == MAFAT_CUT_GRID && (cut->as.grid.rows || cut->as.grid.cols);
 }
 
-/* Lays one group of the spec; divides it at layers that cannot be tiled. */
+/* Adds the groups of the plan that come from one group of the spec: several, if some of its layers
+ * cannot be tiled. */
 static int lay_run(struct laying *l, const struct mafat_group_spec *g, struct layer_run all)
 {
   const struct mafat_layer *layers = l->network->layers;
@@ -225,9 +231,10 @@ static int lay_run(struct laying *l, const struct mafat_group_spec *g, struct la
 
 /* ---- sets of layers ---- */
 
-enum { IN_NO_GROUP = -1, COMING = -2 }; /* in group_of; COMING: in the group being made */
+/* Values of group_of while groups are made; COMING: the layer is in the next group. */
+enum { IN_NO_GROUP = -1, COMING = -2 };
 
-/* Marks the layers of a group: those below its end and those that it names. */
+/* Marks the layers of a group as COMING: those below its end, and those that the spec lists. */
 static int mark(struct laying *l, const struct mafat_group_spec *g, int end)
 {
   int *group_of = l->plan->group_of;
@@ -245,7 +252,7 @@ static int mark(struct laying *l, const struct mafat_group_spec *g, int end)
   return MAFAT_OK;
 }
 
-/* Appends the marked layers to plan->members. */
+/* Appends the layers that are COMING to plan->members. */
 static struct layer_run collect(struct laying *l)
 {
   struct layer_run r = {l->plan->members + l->n_laid, 0};
@@ -255,7 +262,8 @@ static struct layer_run collect(struct laying *l)
   return r;
 }
 
-/* Finds the layers of one group of the spec, applies its words, and lays it. */
+/* Finds the layers of one group of the spec, applies its algorithms and depthwise words to them,
+ * and adds their groups to the plan. */
 static int lay_written(struct laying *l, const struct mafat_group_spec *g, bool last)
 {
   int all = l->plan->n_layers, first = 0, code = MAFAT_OK;
@@ -274,8 +282,8 @@ static int lay_written(struct laying *l, const struct mafat_group_spec *g, bool 
   return code ? code : lay_run(l, g, layers);
 }
 
-/* Checks that no group reads a tensor that a later one makes. Needed only if groups are sets of
- * layers; ranges of consecutive layers never do. */
+/* Checks that no group reads a tensor that a later group makes. Needed only if a group lists
+ * further layers: groups of consecutive layers never do so. */
 static int check_sets(struct laying *l)
 {
   const struct mafat_plan *plan = l->plan;
@@ -319,7 +327,7 @@ static void place_tensors(struct laying *l)
     l->plan->group_of[i] = mafat_group_lifetime(&l->plan->groups[0]) == MAFAT_LIFE_GROUP ? 0 : -1;
 }
 
-/* Groups of rows run their layers on demand, so they cannot have an order. */
+/* Refuses an order if all groups are by rows: these run their layers on demand. */
 static int check_order(struct laying *l)
 {
   if (l->spec->op_order == MAFAT_OP_ORDER_FILE) return MAFAT_OK;
@@ -330,7 +338,8 @@ static int check_order(struct laying *l)
                     mafat_op_order_name(l->spec->op_order));
 }
 
-/* Checks the plan's rank number and words; with ranks, all groups must be split. */
+/* Checks the options' rank and the layers after "/ranks=". In a plan with ranks, all groups must be
+ * split. */
 static int check_ranks(struct laying *l, const struct mafat_plan_options *options)
 {
   if (options->only_rank > mafat_max(l->spec->ranks.n, 0))
@@ -347,7 +356,7 @@ static int check_ranks(struct laying *l, const struct mafat_plan_options *option
   return MAFAT_OK;
 }
 
-/* Fills the rest of the plan, which follows from groups, options and shapes. */
+/* Fills the rest of the plan from its groups, the options and the shapes. */
 static int complete(struct laying *l, const struct mafat_plan_options *options)
 {
   place_tensors(l);

@@ -1,5 +1,6 @@
-/* Makes plans from specs, and specs from plans. Called by api/, the searches, runner/calibrate/ and
- * predictor/transfers/. Allocates from the options' heap. */
+/* Makes plans from specs, and specs from plans. Called by api/, search/, runner/calibrate/ and
+ * predictor/transfers/prices.c. Allocates plans from the options' heap, and specs from the plan's
+ * heap; the caller frees them. */
 #include "predictor/planning/planning.h"
 
 #include "predictor/plan/algorithms.h"
@@ -9,8 +10,8 @@
 
 /* ---- spec of a plan ---- */
 
-/* Returns the spec of a group without its layers and words. Boundaries of a grid are the plan's
- * lists, not copies. */
+/* Returns the spec of a group, but without its layers, algorithms and depthwise words. The
+ * boundaries of a grid point to the plan's lists. */
 static struct mafat_group_spec describe(const struct mafat_group *g)
 {
   struct mafat_group_spec spec = {.cut = g->cut, .weights = g->weights};
@@ -18,7 +19,7 @@ static struct mafat_group_spec describe(const struct mafat_group *g)
   return spec;
 }
 
-/* Appends a group with its layers and words. */
+/* Appends the spec of a group with its layers, algorithms and depthwise words. */
 static int add_group(struct mafat_spec *spec, const struct mafat_plan *plan,
                      const struct mafat_network *network, int number)
 {

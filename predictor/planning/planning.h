@@ -1,6 +1,6 @@
-/* Makes a plan from a spec or its text, for a network and options; and a spec from a plan. Called
- * by api/, search/, predictor/transfers/prices.c and runner/calibrate. Allocates from the options'
- * heap; the caller closes plans and specs. */
+/* Makes a plan from a network, options, and a spec or a spec's text; and makes a spec from a plan.
+ * Called by api/, search/, predictor/transfers/prices.c and runner/calibrate. Allocates from the
+ * options' heap. The caller frees plans by mafat_plan_close and specs by mafat_spec_close. */
 #ifndef MAFAT_PREDICTOR_PLANNING_PLANNING_H
 #define MAFAT_PREDICTOR_PLANNING_PLANNING_H
 
@@ -13,7 +13,7 @@
 int mafat_plan_make(struct mafat_plan **out, const struct mafat_spec *spec,
                     const struct mafat_network *network, int n_layers,
                     const struct mafat_plan_options *options, struct mafat_diagnostic *d);
-/* Makes a plan from a spec's text; MAFAT_EINVAL also for a syntax error. */
+/* Makes a plan from a spec's text. Also returns MAFAT_EINVAL if the text is no spec. */
 int mafat_plan_read(struct mafat_plan **out, const char *text,
                     const struct mafat_network *network, int n_layers,
                     const struct mafat_plan_options *options, struct mafat_diagnostic *d);
@@ -21,8 +21,9 @@ int mafat_plan_read(struct mafat_plan **out, const char *text,
 int mafat_plan_untiled(struct mafat_plan **out, const struct mafat_network *network, int n_layers,
                        const struct mafat_plan_options *options, struct mafat_diagnostic *d);
 
-/* Makes the canonical spec of a plan, in the plan's heap: a plan made from it is the same. It has
- * the balanced boundaries, which its text leaves out. MAFAT_ENOMEM. */
+/* Makes the canonical spec of a plan, in the plan's heap. A plan made from this spec is the same.
+ * The spec has the boundaries of balanced grids; the spec's text only has ":balanced".
+ * MAFAT_ENOMEM. */
 int mafat_plan_spec(struct mafat_spec **out, const struct mafat_plan *plan,
                     const struct mafat_network *network);
 

@@ -1,8 +1,9 @@
 /* Distributes the parts of a plan among ranks and plans their messages (rank_parts.h). Called by
- * predictor/planning/lay.c; sizes of kept weights also by layout, fetches and runner/weights/.
- * Changes the plan; allocates from its heap.
+ * predictor/ (planning/lay.c, cost/rank_latency.c, layout/buffers.c, schedule/fetches.c) and
+ * runner/weights. Changes the plan; allocates from its heap.
  *
- * Parts of all ranks are numbered in the execution order that all ranks share. */
+ * Each part has a number, which is the same on all ranks: its position in the execution order of
+ * the parts of all ranks. */
 #include "predictor/ranks/rank_parts.h"
 
 #include "base/blocks.h"
@@ -14,23 +15,24 @@
 
 #include <string.h>
 
-/* Message with (a region of) a part to another rank. */
+/* Message that carries a part's output, or a region of it, to another rank. */
 struct message {
   int part;             /* part that it carries */
   int to;               /* receiving rank */
-  int first;            /* part before which it is received; the number of parts: after all */
+  int first;            /* part before which it is received; the number of parts: after all parts */
   struct mafat_box box; /* region of the part that is sent */
-  bool sums;            /* it carries sums that are continued there */
-  int next_made, next_wanted; /* next message with the same part, and with the same `first`; -1:
-                                 none */
+  bool sums;            /* the message carries sums that the receiver continues */
+  int next_made, next_wanted; /* index of the next message that carries the same part; index of the
+                                 next message with the same `first`; -1: none */
 };
 
 /* Region of a part that another rank needs. */
 struct box_want {
-  struct mafat_box box; /* empty: nothing */
-  int first;            /* first part of that rank that needs it */
+  struct mafat_box box; /* empty: the rank needs nothing of the part */
+  int first;            /* first part of that rank that needs the region */
 };
 
+/* State of taking the parts of one rank (plan->rank) from a plan. */
 struct taker {
   struct mafat_plan *plan;
   const struct mafat_network *network;
@@ -38,21 +40,22 @@ struct taker {
   struct mafat_layer_part *all; /* (n) parts of all ranks */
   int n, n_ranks;
   int *rank;                 /* [part]: its rank */
-  int *newest, *before;      /* [operator]: its last part; [part]: the previous part of the same
-                                operator; -1: none */
+  int *newest, *before;      /* [layer or input]: its last part; [part]: the previous part of the
+                                same layer or input; -1: none */
   int *continued_by;         /* [part]: part that continues its sums; -1: none */
   struct box_want *wants;    /* [part * n_ranks + rank] */
-  struct message *messages;  /* (n_messages) by part */
+  struct message *messages;  /* (n_messages) in the order of the parts that they carry */
   int n_messages;
-  int *made, *wanted;        /* [part]: first message that carries it, and that is received before
-                                it; the last entry of wanted: after all parts; -1: none */
-  struct mafat_layer_part *list; /* parts and messages of this rank */
+  int *made, *wanted;        /* made[part]: first message that carries the part; wanted[part]: first
+                                message that is received before the part, wanted[n]: first message
+                                that is received after all parts; -1: none */
+  struct mafat_layer_part *list; /* parts and messages of the plan's rank */
   int n_list;
 };
 
 /* ---- ranks ---- */
 
-/* Number of a part within its layer; rows outermost, channels innermost. */
+/* Number of a part among the parts of its layer, counted by rows, then columns, then channels. */
 static int ordinal(const struct mafat_partition *c, const struct mafat_layer_part *p)
 {
   const int at[MAFAT_N_SPLIT_AXES] = {p->out.y.begin, p->out.x.begin,
@@ -94,7 +97,7 @@ static int channels_of(const struct taker *t, int layer)
   return mafat_layer_channels(&t->network->layers[mafat_plan_reader(t->plan, layer)]);
 }
 
-/* True if the part's output is complete: not if later parts continue its sums. */
+/* True if the part's output is complete. False if later parts continue its sums. */
 static bool is_last(const struct taker *t, const struct mafat_layer_part *p)
 {
   return !t->plan->parts->partitions[p->layer].sums || p->channels.end == channels_of(t, p->layer);
@@ -123,8 +126,8 @@ static void find_makers(struct taker *t)
   }
 }
 
-/* The parts that sum one box form a chain. Returns the first part of the sequence at the end of the
- * chain that runs on a single rank. part: any part of the chain. */
+/* Parts that continue each other's sums form a chain. At the end of the chain, one or several parts
+ * run on the same rank as the last one. Returns the first of these. part: any part of the chain. */
 static int last_stretch(const struct taker *t, int part)
 {
   while (t->continued_by[part] >= 0) part = t->continued_by[part];
@@ -136,8 +139,8 @@ static int last_stretch(const struct taker *t, int part)
   return part;
 }
 
-/* Makes each rank begin its sums at zero and send them to the rank with the last channels, which
- * adds them. */
+/* For options->sums_apart: makes each rank begin its sums at zero and send them to the rank with
+ * the last channels, which adds them. */
 static void set_apart(struct taker *t)
 {
   for (int i = t->n - 1; i >= 0; i--) {
@@ -173,7 +176,8 @@ static struct mafat_span around(struct mafat_span a, struct mafat_span b)
   return mafat_span(mafat_min(a.begin, b.begin), mafat_max(a.end, b.end));
 }
 
-/* Notes that `rank` needs a box of a part, for its part `first`. */
+/* Notes that `rank` needs a box of `part` to compute its own part `first`, unless it computes
+ * `part` itself. */
 static void want(struct taker *t, int part, int rank, struct mafat_box box, int first)
 {
   struct box_want *w = &t->wants[(size_t)part * (size_t)t->n_ranks + (size_t)rank];
@@ -182,7 +186,7 @@ static void want(struct taker *t, int part, int rank, struct mafat_box box, int 
   w->box = (struct mafat_box){around(w->box.y, box.y), around(w->box.x, box.x)};
 }
 
-/* Notes the regions of other parts that a part reads. */
+/* Notes the regions of other parts that part `reader` reads. */
 static void want_reads(struct taker *t, int reader)
 {
   struct mafat_buffer_walk w = mafat_parts_reads(t->plan, t->network, &t->all[reader]);
@@ -209,7 +213,8 @@ static bool is_put_out(const struct taker *t, const struct mafat_usage *usage, i
   return any;
 }
 
-/* Fills wants: inputs of parts, sums, and outputs of the network, which rank 0 gets. */
+/* Fills t->wants: what the parts of each rank read, sums that they continue, and outputs of the
+ * network, which rank 0 gets. */
 static void find_wants(struct taker *t, const struct mafat_usage *usage)
 {
   for (int i = 0; i < t->n; i++) {
@@ -224,7 +229,7 @@ static void find_wants(struct taker *t, const struct mafat_usage *usage)
 
 /* ---- messages ---- */
 
-/* Makes a message of each want, and links the lists of messages. */
+/* Makes a message for each region in t->wants, and links the lists of messages. */
 static int find_messages(struct taker *t)
 {
   size_t n = 0;
@@ -240,7 +245,8 @@ static int find_messages(struct taker *t)
         t->messages[t->n_messages++] = (struct message){
             .part = i, .to = r, .first = w->first, .box = w->box, .sums = t->continued_by[i] >= 0};
     }
-  /* backwards, so that lists are in ascending order */
+  /* Each message is put at the beginning of two lists; from the last one to the first, so that the
+   * lists are in ascending order. */
   for (int m = t->n_messages - 1; m >= 0; m--) {
     struct message *message = &t->messages[m];
     message->next_made = t->made[message->part];
@@ -252,7 +258,7 @@ static int find_messages(struct taker *t)
 
 /* ---- parts of this rank ---- */
 
-/* Appends a message as a part of this rank's list. */
+/* Appends a message to this rank's list, as a part that sends, awaits or receives it. */
 static void add_exchange(struct taker *t, int number, enum mafat_part_act act)
 {
   const struct message *m = &t->messages[number];
@@ -267,8 +273,8 @@ static void add_exchange(struct taker *t, int number, enum mafat_part_act act)
   t->list[t->n_list++] = part;
 }
 
-/* Appends the messages that are due at part `first`. received: this rank receives them; else it
- * waits until its own are sent. */
+/* Appends messages that their receivers need before part `first`. received true: messages that this
+ * rank receives; false: waits for the end of sending those that this rank sends. */
 static void add_wanted(struct taker *t, int first, bool received)
 {
   bool sums = false;
@@ -283,7 +289,7 @@ static void add_wanted(struct taker *t, int first, bool received)
   }
 }
 
-/* Appends part i if this rank runs it, and all messages around it. */
+/* Appends part i if this rank runs it, and the messages before and after it. */
 static void add_part(struct taker *t, int i)
 {
   bool own = t->rank[i] == t->plan->rank;
@@ -302,7 +308,8 @@ static int make_list(struct taker *t)
                               sizeof *t->list);
   if (!t->list) return MAFAT_ENOMEM;
   for (int g = 0, i = 0; g < t->plan->n_groups; g++) {
-    int end = parts->at[g + 1] + t->n - parts->n; /* whole inputs come before all groups */
+    /* t->all has the whole inputs first, which parts->at does not count */
+    int end = parts->at[g + 1] + t->n - parts->n;
     parts->at[g] = t->n_list;
     for (; i < end; i++) add_part(t, i);
   }
@@ -317,7 +324,7 @@ static struct mafat_span along(struct mafat_box box, enum mafat_split_axis axis)
   return axis == MAFAT_ALONG_H ? box.y : box.x;
 }
 
-/* Region of a part of tensor `m` that this rank computes or receives; empty: none. */
+/* Region of output m.output of a part that this rank computes or receives; empty: none. */
 static struct mafat_box own_region(const struct taker *t, int part, struct mafat_maker m)
 {
   const int own = t->plan->rank;
@@ -327,9 +334,9 @@ static struct mafat_box own_region(const struct taker *t, int part, struct mafat
   return mafat_layer_out_box(&t->network->layers[m.layer], m.output, box);
 }
 
-/* Marks the bounds of this rank's regions of a tensor along an axis; if `together`, those of their
- * union. False if a bound is inside a region, which must be in one partition buffer; this occurs if
- * the rank has several parts of a grid. */
+/* Marks the bounds of this rank's regions of a tensor along an axis; if `together`, only the bounds
+ * of the span around all regions. False if a bound is inside a region, because a region must be in
+ * one partition buffer. This occurs if the rank has several parts of a grid. */
 static bool mark_bounds(const struct taker *t, int tensor, enum mafat_split_axis axis,
                         bool together, bool *marks)
 {
@@ -350,7 +357,8 @@ static bool mark_bounds(const struct taker *t, int tensor, enum mafat_split_axis
   return true;
 }
 
-/* Divides one axis of a tensor at the bounds of this rank's regions. MAFAT_ENOMEM. */
+/* Divides a tensor along one axis at the bounds of the regions that this rank computes or receives.
+ * MAFAT_ENOMEM. */
 static int recut_axis(struct taker *t, int tensor, enum mafat_split_axis axis, int size)
 {
   const bool together = t->plan->parts->across[tensor];
@@ -375,9 +383,9 @@ static int recut_axis(struct taker *t, int tensor, enum mafat_split_axis axis, i
   return there ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-/* Divides a tensor that is divided along rows and columns into this rank's regions, so that it
- * stores no more. If parts read several parts of a row, the rank gets one buffer around all of
- * them. */
+/* Divides a tensor that has parts along rows or columns again, at the bounds of this rank's
+ * regions, so that the rank stores nothing else. If some part reads several parts of one row, the
+ * rank gets one buffer that includes all regions. */
 static int recut(struct taker *t, int tensor)
 {
   struct mafat_parts *parts = t->plan->parts;
@@ -394,7 +402,7 @@ static int recut(struct taker *t, int tensor)
 
 /* ---- weights ---- */
 
-/* True if the weights file allows reading some panels of the layer without the others. */
+/* True if some panels of the layer can be read from the weights file without the others. */
 static bool has_own_panels(const struct taker *t, int layer)
 {
   const struct mafat_layer *l = &t->network->layers[layer];
@@ -406,8 +414,8 @@ static bool has_own_panels(const struct taker *t, int layer)
          (order == MAFAT_ORDER_READY || mafat_order_has_filters(order));
 }
 
-/* Extends own_channels by the channels that a part sums, if kept weights can be restricted to
- * them. */
+/* Extends own_channels by the channels that a part sums, if the rank can keep the weights of some
+ * channels only: float weights that are kept from run to run. */
 static void add_channels(struct taker *t, const struct mafat_layer_part *p)
 {
   const struct mafat_layer *l = &t->network->layers[p->layer];
@@ -419,8 +427,8 @@ static void add_channels(struct taker *t, const struct mafat_layer_part *p)
   *own = mafat_span(mafat_min(own->begin, p->channels.begin), mafat_max(own->end, p->channels.end));
 }
 
-/* Finds the panels whose weights this rank's parts need. Fused layers, which have no parts of their
- * own, keep all. */
+/* Fills own_filters with the panels whose weights this rank's parts need, and own_channels. For
+ * layers without parts on this rank, such as fused ones, own_filters has all filters. */
 static int find_own_filters(struct taker *t)
 {
   struct mafat_plan *plan = t->plan;
@@ -448,7 +456,7 @@ static int find_own_filters(struct taker *t)
 
 /* ---- entry points ---- */
 
-/* Fills t->all with the plan's parts. Inputs that are read as a whole come first, as parts. */
+/* Fills t->all: first a part for each input that is read as a whole, then the plan's parts. */
 static int collect(struct taker *t, const struct mafat_usage *usage)
 {
   const struct mafat_parts *parts = t->plan->parts;
@@ -529,7 +537,8 @@ MAFAT_PART(run) bool mafat_rank_keeps_channels(const struct mafat_plan *plan, in
 }
 
 MAFAT_PART(run)
-/* Kept bytes of a panel of `filters` filters, restricted to the rank's channels. */
+/* Bytes that the rank keeps of a panel of `filters` filters: only its channels, but all scales and
+ * biases. */
 static size_t kept_panel_bytes(const struct mafat_plan *plan, const struct mafat_layer *l,
                                int layer, int filters)
 {
@@ -546,7 +555,7 @@ size_t mafat_rank_kept_panel(const struct mafat_plan *plan, const struct mafat_n
   const struct mafat_layer *l = &n->layers[layer];
   size_t bytes =
       (size_t)(first_filter / MAFAT_PANEL) * kept_panel_bytes(plan, l, layer, MAFAT_PANEL);
-  int rest = first_filter % MAFAT_PANEL; /* in the last panel */
+  int rest = first_filter % MAFAT_PANEL; /* filters of the last panel, if it is not full */
   return rest ? bytes + kept_panel_bytes(plan, l, layer, rest) : bytes;
 }
 

@@ -1,6 +1,6 @@
 /* Evaluates the formulas of schemes.h. Called by search/ranks/ and api/rank_dry_run.c. Allocates
- * the list of layers, which the caller closes; the rest are pure functions. Numbers in parentheses
- * are those of the formulas in the thesis. */
+ * the list of layers, which the caller closes; other functions touch only their arguments. Numbers
+ * in parentheses are those of the formulas in the thesis that schemes.h names. */
 #include "predictor/ranks/schemes.h"
 
 #include "predictor/plan/packing.h"
@@ -12,7 +12,8 @@ static uint64_t values(struct mafat_shape s)
   return (uint64_t)s.h * (uint64_t)s.w * (uint64_t)s.c;
 }
 
-/* Each weight is used once for each output pixel, so there are macs / pixels weights. */
+/* Each weight is used once for each output pixel, so a layer has as many weights as
+ * multiply-adds divided by output pixels. */
 static struct mafat_rank_layer describe(const struct mafat_layer *l, int number)
 {
   uint64_t pixels = (uint64_t)l->out.h * (uint64_t)l->out.w, macs = mafat_layer_macs(l, pixels);
@@ -60,9 +61,9 @@ bool mafat_scheme_reuses(enum mafat_weight_sharing scheme, enum mafat_weight_sha
   return scheme == MAFAT_FAN_OUT && (next == MAFAT_FAN_OUT || next == MAFAT_FUSED_OUT);
 }
 
-/* (5.8), (5.9), (5.11). By output channels: the input is broadcast, unless every rank has it, and
- * the output is gathered. By input channels: the input is scattered, and each rank's sums of the
- * whole output are gathered. */
+/* (5.8), (5.9), (5.11). If output channels are divided, the input is broadcast, unless every rank
+ * has it, and the output is gathered. If input channels are divided, the input is scattered, and
+ * each rank's sums of the whole output are gathered. */
 uint64_t mafat_scheme_exchange(enum mafat_weight_sharing scheme, const struct mafat_rank_layer *l,
                                int n_ranks, bool before, bool after)
 {

@@ -1,8 +1,8 @@
 /* Traffic and memory of a network on several equal devices (ranks), by the formulas of DeeperThings
  * (Stahl 2024, chapter 5). Early layers are shared by maps: each device computes some tiles and
  * keeps all weights. Later layers are shared by weights: each device keeps whole maps and some
- * weights. Results count values; those "in shares" count n_ranks for each value, so that nothing is
- * rounded. Used by search/ranks and the tests. */
+ * weights. The unit of results is one value of a map or one weight; results "in shares" are
+ * multiplied by n_ranks, so that nothing is rounded. Used by search/ranks, api/rank_dry_run.c. */
 #ifndef MAFAT_PREDICTOR_RANKS_SCHEMES_H
 #define MAFAT_PREDICTOR_RANKS_SCHEMES_H
 
@@ -10,7 +10,7 @@
 #include "network/network.h"
 #include "predictor/plan/spec.h"
 
-/* How the weights of a layer are divided among ranks; FDT... are the names in the thesis. */
+/* How the weights of a layer are divided among ranks. The names in the thesis are FDTO etc. */
 enum mafat_weight_sharing {
   MAFAT_FAN_OUT,   /* FDTO: by output channels; every rank has the whole input */
   MAFAT_FAN_IN,    /* FDTI: by input channels; the root adds the sums of all ranks */
@@ -22,7 +22,7 @@ enum mafat_weight_sharing {
 /* A layer in these formulas. */
 struct mafat_rank_layer {
   int layer; /* its number */
-  uint64_t in, out, weights, multiplications; /* numbers of values, weights and products */
+  uint64_t in, out, weights, multiplications; /* numbers of input values, of output values, etc. */
 };
 
 struct mafat_rank_layers {
@@ -31,34 +31,36 @@ struct mafat_rank_layers {
   int n;
 };
 
-/* Lists the layers with weights among the first n_layers, in `heap`. `connected` false: without
- * fully connected layers, as in the published tables. MAFAT_ENOMEM; MAFAT_ELIMIT: sizes overflow.
- * The caller closes the list. */
+/* Lists those of the first n_layers layers that have weights, in memory from `heap`. `connected`
+ * false: without fully connected layers, as in the published tables. MAFAT_ENOMEM; MAFAT_ELIMIT:
+ * sizes overflow. The caller closes the list, also after a failure. */
 int mafat_rank_layers_find(struct mafat_rank_layers *out, const struct mafat_network *n,
                            int n_layers, bool connected, struct mafat_heap *heap);
 void mafat_rank_layers_close(struct mafat_rank_layers *layers);
 
+/* Returns "fan-out", "fan-in", "fused-out" or "fused-in". */
 const char *mafat_scheme_name(enum mafat_weight_sharing scheme);
 
-/* True if the output of a layer with `scheme` goes to all ranks, because the next layer reads it
- * there; false: only the root gathers it. */
+/* True if the output of a layer goes to all ranks, because the next layer reads it there; false:
+ * only the root gathers it. scheme, next: of the layer and of the next layer. */
 bool mafat_scheme_reuses(enum mafat_weight_sharing scheme, enum mafat_weight_sharing next);
 
-/* Traffic between ranks for one layer, in shares. before: all ranks have its input already. after:
- * all ranks get its output (mafat_scheme_reuses). */
+/* Traffic between ranks for one layer, in shares. before: all ranks already have the layer's input.
+ * after: all ranks get its output (mafat_scheme_reuses). */
 uint64_t mafat_scheme_exchange(enum mafat_weight_sharing scheme, const struct mafat_rank_layer *l,
                                int n_ranks, bool before, bool after);
-/* The same for a sequence of layers. */
+/* Traffic between ranks for a sequence of layers, in shares. schemes: [index in list]. */
 uint64_t mafat_schemes_exchange(const enum mafat_weight_sharing *schemes,
                                 const struct mafat_rank_layer *list, int n, int n_ranks);
 
-/* Memory of each rank, in shares, if layers from `from` on are shared by weights: its share of
- * these weights, all weights of the layers before, and the largest input and output of a layer. */
+/* Memory of each rank, in shares, if the layers list[from] to list[n - 1] are shared by weights and
+ * the layers before them by maps: the rank's share of the weights of the former, all weights of the
+ * latter, and the largest input and output of a layer (of the latter, the rank's share). */
 uint64_t mafat_ranks_hold(const struct mafat_rank_layer *list, int n, int from, int n_ranks);
 /* Memory of a rank that runs the layers [begin, end) whole, in values. */
 uint64_t mafat_ranks_hold_whole(const struct mafat_rank_layer *list, int begin, int end);
-/* Values sent from each device to the next if device r runs the layers from bounds[r] to bounds[r +
- * 1], exclusive. */
+/* Values that all devices together send to the next device, if device r runs the layers from
+ * bounds[r] up to, but not including, bounds[r + 1]. bounds: (n_ranks + 1). */
 uint64_t mafat_ranks_hand_on(const struct mafat_rank_layer *list, const int *bounds, int n_ranks);
 
 #endif

@@ -1,6 +1,6 @@
 /* Iterates over the reads of a run from its weights file, without reading (fetches.h). Called by
- * the layout, the latency prediction, search/best and runner/weights/. Only the open functions
- * allocate: from the plan's heap, or from the C library if there is no plan. */
+ * predictor/ (layout/buffers.c, cost/latency.c), search/best/proposer.c and runner/weights. Only
+ * the open functions allocate: from the plan's heap or, for whole layers, from the C library's. */
 #include "predictor/schedule/fetches.h"
 
 #include "predictor/plan/fusion.h"
@@ -10,37 +10,37 @@
 #include <limits.h>
 #include <string.h>
 
-/* Stages of fetching a layer, each once. */
+/* Stages of fetching a layer, in this order. */
 enum stage {
-  STAGE_AFFINE, /* per-filter values: biases and normalization */
-  STAGE_NORMALIZATION, /* normalization, if not stored next to the biases */
+  STAGE_AFFINE, /* values of each filter: biases and normalization */
+  STAGE_NORMALIZATION, /* normalization, if it is not stored right after the biases */
   STAGE_WEIGHTS,
   STAGE_DONE
 };
 
 struct mafat_fetches {
-  struct mafat_heap *heap;           /* the plan's */
+  struct mafat_heap *heap;           /* the plan's; NULL in fetches of whole layers */
   const struct mafat_network *network;
-  const struct mafat_plan *plan;     /* NULL: whole layers */
-  const struct mafat_plan *keeper;   /* whole layers: plan of the rank whose panels are fetched;
-                                        NULL: all panels */
-  struct mafat_schedule *schedule;   /* NULL: whole layers */
+  const struct mafat_plan *plan;     /* NULL in fetches of whole layers */
+  const struct mafat_plan *keeper;   /* fetches of whole layers: plan of the rank whose panels are
+                                        fetched; NULL: all panels */
+  struct mafat_schedule *schedule;   /* NULL in fetches of whole layers */
   int n_layers;
   const struct mafat_constants *constants; /* NULL: in kernel order, position unknown */
-  size_t most_bytes;                 /* limit of a read of weights; 0: default */
-  bool *wanted;                      /* [layer]: whole layers to fetch; NULL: all */
+  size_t most_bytes;                 /* greatest size of a read of weights; 0: default */
+  bool *wanted;                      /* [layer]: fetches of whole layers: fetch this one */
   bool *loaded;                      /* [layer]: begun in this run; loaded layers are read once */
-  int affine_layer;                  /* layer whose per-filter values are in the affine buffer, or
-                                        -1 */
-  struct mafat_step step;            /* step being fetched */
+  int affine_layer;                  /* layer whose biases and normalization are in the affine
+                                        buffer; -1: none */
+  struct mafat_step step;            /* step whose weights are fetched */
   long long step_number;
-  int layer;                         /* current layer of the step; -1: none left in the step */
-  int next_layer;                    /* whole layers: first one not begun */
+  int layer;                         /* layer of the step that is fetched; -1: no more layers */
+  int next_layer;                    /* fetches of whole layers: first layer not yet fetched */
   enum stage stage;
   bool streamed;                     /* fetch only what the step needs of the layer */
   int filter, row;                   /* next filter and row to fetch */
-  unsigned parts;                    /* bit set of parts left to fetch */
-  uint64_t done;                     /* bytes of the layer copied so far */
+  unsigned parts;                    /* bit set of parts not yet fetched */
+  uint64_t done;                     /* bytes of the layer's packed weights before the next copy */
 };
 
 /* ---- sizes of a layer ---- */
@@ -54,8 +54,8 @@ static bool has_too_many_rows(const struct mafat_fetches *f, int layer)
          mafat_order_rows(l, order) == INT_MAX;
 }
 
-/* Checks that sizes cannot overflow: a fetch is not much larger than the packed weights of its
- * layer. */
+/* Checks that the bytes of a fetch cannot overflow: it is not much larger than the packed weights
+ * of its layer. */
 static int check_sizes(const struct mafat_fetches *f)
 {
   for (int l = 0; l < f->n_layers; l++)
@@ -64,7 +64,7 @@ static int check_sizes(const struct mafat_fetches *f)
   return MAFAT_OK;
 }
 
-/* Constants of the current layer; zeros if unknown. */
+/* Constants of the current layer. If they are unknown: packed weights at position 0. */
 static const struct mafat_layer_constants *constants_of(const struct mafat_fetches *f)
 {
   static const struct mafat_layer_constants somewhere = {.weights = {.order = MAFAT_ORDER_READY}};
@@ -77,7 +77,7 @@ static bool is_ready(const struct mafat_fetches *f)
   return constants_of(f)->weights.order == MAFAT_ORDER_READY;
 }
 
-/* True if per-filter values must be folded from several constants (network/constant.h). */
+/* True if scales and biases must be folded from several constants (network/constant.h). */
 static bool is_in_parts(const struct mafat_fetches *f)
 {
   return mafat_constants_in_parts(constants_of(f), (uint64_t)f->network->layers[f->layer].out.c);
@@ -189,14 +189,15 @@ static void begin_layer(struct mafat_fetches *f)
     f->stage = STAGE_WEIGHTS;
     return;
   }
-  /* whole filters were fetched with the first slice of channels, and stay for the others */
+  /* Whole filters were fetched for the step with the first channels; steps with other channels use
+   * the same filters. */
   if (f->streamed && f->step.channels.begin > 0) return;
   f->stage = f->streamed && f->affine_layer == f->layer ? STAGE_WEIGHTS : STAGE_AFFINE;
   /* the affine buffer now has this layer's values */
   if (mafat_layer_has_panels(l) || is_in_parts(f)) f->affine_layer = f->layer;
 }
 
-/* Moves to the next layer that needs weights; false at the end. */
+/* Moves to the next layer, which may need weights; false at the end. */
 static bool next_layer(struct mafat_fetches *f)
 {
   if (!f->schedule) {
@@ -234,7 +235,8 @@ static void fetch_affine(struct mafat_fetches *f, struct mafat_fetch *fetch)
                                                  : STAGE_WEIGHTS;
 }
 
-/* Fetches adjacent parts together. If there are none, the fetch is a fill of 0. */
+/* Fetches the parts that are left, as many as are adjacent in the file. If the layer has no parts,
+ * the fetch is a fill of 0. */
 static void fetch_parts(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer_constants *c = constants_of(f);
@@ -262,23 +264,23 @@ static void fetch_normalization(struct mafat_fetches *f, struct mafat_fetch *fet
   f->stage = STAGE_WEIGHTS;
 }
 
-/* Limits the bytes of a read. */
+/* Returns `bytes`, or f->most_bytes if that is less. */
 static size_t at_most(const struct mafat_fetches *f, size_t bytes)
 {
   return f->most_bytes && f->most_bytes < bytes ? f->most_bytes : bytes;
 }
 
-/* Default bytes of a fetch. It has the same number of weights for every type, so rings for narrow
- * weights are smaller. */
+/* Default bytes of a fetch. A fetch of narrow weights has as many weights as one of floats, so it
+ * has fewer bytes and rings are smaller. */
 static size_t usual_bytes(const struct mafat_layer *l)
 {
   size_t bytes = (size_t)mafat_dtype_bytes(l->weights_type, MAFAT_FETCH_BYTES / sizeof(float));
   return bytes > MAFAT_FETCH_LEAST_BYTES ? bytes : MAFAT_FETCH_LEAST_BYTES;
 }
 
-/* Number of filters or rows of `bytes` bytes in one fetch, at most `left`. A multiple of
- * MAFAT_PANEL, or a power of two if less than a panel fits: the next fetch then starts at a panel,
- * or at a vector within one. */
+/* Number of filters (or rows), of `bytes` bytes each, to read in one fetch; at most `left`. It is a
+ * multiple of MAFAT_PANEL or, if fewer fit into a fetch, a power of two. So the next fetch starts
+ * at a panel or at a vector of filters. */
 static int how_many(const struct mafat_fetches *f, uint64_t bytes, int left)
 {
   uint64_t fit = at_most(f, MAFAT_FETCH_FILTERS_BYTES) / bytes;
@@ -339,8 +341,8 @@ static void fetch_transposed(struct mafat_fetches *f, struct mafat_fetch *fetch)
   fetch->last = f->stage == STAGE_DONE;
 }
 
-/* Fetches a chunk of weights that are copied unchanged: packed ones, or those in the file's
- * order. */
+/* Fetches a chunk of weights that are copied unchanged: packed weights, or weights that kernels use
+ * in the file's order. */
 static void fetch_copy(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer_constants *c = constants_of(f);
@@ -429,7 +431,7 @@ static size_t most(size_t a, size_t b)
   return a > b ? a : b;
 }
 
-/* Raises the panel and affine buffers to what the current layer needs. */
+/* Enlarges the sizes of the panel and affine buffers if the current layer needs more. */
 static void size_packing(const struct mafat_fetches *f, struct mafat_fetch_sizes *sizes)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
@@ -444,7 +446,8 @@ static void size_packing(const struct mafat_fetches *f, struct mafat_fetch_sizes
                                                     mafat_packed_offset(l, filters.begin));
 }
 
-/* Largest number of reads in the ring that a group names. */
+/* Greatest number of reads in the ring that a group of the plan names; at least
+ * MAFAT_RING_READS. */
 static size_t reads_in_ring(const struct mafat_plan *plan)
 {
   int reads = MAFAT_RING_READS;
@@ -453,10 +456,11 @@ static size_t reads_in_ring(const struct mafat_plan *plan)
   return (size_t)reads;
 }
 
-/* Ring space of the last MAFAT_READS_DEPTH fetches: the most that can be in flight at once. */
+/* Ring space of the last MAFAT_READS_DEPTH fetches; no more than these can be read at once. */
 struct under_way {
+  /* bytes of each of these fetches in the ring, their sum, and the greatest sum so far */
   size_t windows[MAFAT_READS_DEPTH], bytes, most_bytes;
-  unsigned n;
+  unsigned n; /* number of fetches so far */
 };
 
 static void add_under_way(struct under_way *u, size_t window)
@@ -472,8 +476,8 @@ int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *p
 {
   struct mafat_fetches *f;
   struct mafat_fetch fetch;
-  /* ring space: of the largest step; of the current step, which needs its slices together; of all
-   * fetches */
+  /* bytes in the ring: of the step that needs most; of the current step, whose slices must be in
+   * the ring together; of all fetches */
   size_t largest = 0, slices = 0, all = 0;
   struct under_way under_way = {.n = 0};
   long long step = -1;
@@ -492,8 +496,8 @@ int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *p
     step = fetch.step;
     size_packing(f, sizes);
   }
-  /* space for the two largest, so that one is read while the other is used; more if they are
-   * small */
+  /* Space for twice the largest step, so that the weights of one step are read while those of
+   * another are used; more if these are small. */
   size_t usual = largest < mafat_fetch_window(MAFAT_FETCH_BYTES)
                      ? largest
                      : mafat_fetch_window(MAFAT_FETCH_BYTES);
@@ -501,11 +505,12 @@ int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *p
   size_t wanted = usual * reads_in_ring(plan);
   sizes->ring_bytes =
       most(sizes->ring_bytes, wanted < under_way.most_bytes ? wanted : under_way.most_bytes);
-  /* space for the filters of the next panel while this one is used; each read has its window */
+  /* Space for the filters of the next panel, which are read while the current panel is used. Each
+   * read needs its own alignment units. */
   size_t ahead =
       sizes->panel_bytes ? mafat_fetch_window(sizes->panel_bytes) + 8 * MAFAT_FETCH_ALIGNMENT : 0;
   sizes->ring_bytes = most(sizes->ring_bytes, ahead);
-  /* a run that reads less than a ring does not fill it */
+  /* A run that reads fewer bytes than the ring has needs no larger ring. */
   if (sizes->ring_bytes > all) sizes->ring_bytes = all;
   mafat_fetches_close(&f);
   return code;

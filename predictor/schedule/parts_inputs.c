@@ -1,5 +1,6 @@
-/* Inserts the parts that read partitioned inputs, each before the first part that needs it. Called
- * by predictor/planning/lay.c. Replaces plan->parts->list, in the plan's heap. */
+/* Implements mafat_parts_place_inputs of plan/parts.h: inserts the parts that read the network's
+ * partitioned inputs, each before the first part that needs it. Called by predictor/planning/lay.c.
+ * Frees plan->parts->list and replaces it by a new list from the plan's heap. */
 #include "predictor/plan/parts.h"
 
 struct placer {
@@ -7,7 +8,7 @@ struct placer {
   const struct mafat_network *network;
   struct mafat_layer_part *list; /* the new list */
   int n;
-  int *done;                     /* [input]: number of its partition buffers read so far */
+  int *done;                     /* [input]: number of its partition buffers in the list so far */
 };
 
 static bool reads_input_partition(const struct placer *p, int layer)
@@ -19,7 +20,8 @@ static bool reads_input_partition(const struct placer *p, int layer)
   return false;
 }
 
-/* Appends the parts that read an input, in order, up to a partition buffer. */
+/* Appends the parts that read the partition buffers of an input, up to number buffer_index, unless
+ * they are in the list already. */
 static void read_until(struct placer *p, int input, int buffer_index)
 {
   struct mafat_shape shape = mafat_network_tensor_shape(p->network, input);
@@ -31,7 +33,7 @@ static void read_until(struct placer *p, int input, int buffer_index)
   }
 }
 
-/* Appends a part, after the inputs that it needs. */
+/* Appends a part; before it, the parts that read its inputs. */
 static void place_part(struct placer *p, const struct mafat_layer_part *part)
 {
   if (reads_input_partition(p, part->layer)) {

@@ -1,6 +1,6 @@
-/* Orders the parts of each split group: builds a graph with parts as operators and partition
- * buffers as buffers, and orders that by transform/op_schedule.h. Called by
- * predictor/planning/lay.c. Reorders plan->parts->list; allocates temporary memory from the plan's
+/* Implements mafat_parts_order of plan/parts.h: builds a graph of each split group, with parts as
+ * operators and partition buffers as buffers, and orders it by transform/op_schedule.h. Called by
+ * predictor/planning/lay.c. Reorders plan->parts->list. Uses temporary memory from the plan's
  * heap. */
 #include "predictor/plan/parts.h"
 
@@ -23,13 +23,14 @@ struct part_uses {
   struct mafat_op_use *uses;
   int capacity;               /* allocated uses */
   int *first_group, *last_group; /* [tensor]: groups of its first and last reader; -1: none */
-  int n_inputs;           /* number of operators that read the network's inputs; these come first */
+  int n_inputs;           /* number of operators that read the network's inputs; they are the first
+                             operators of the graph */
   int *first_buffer;      /* [tensor]: number of its first partition buffer; -1: none yet */
   int *first_sums;        /* [layer]: number of its first buffer of integer sums; -1: none yet */
-  int *reader_of;         /* [buffer]: operator that was last noted as its user */
+  int *reader_of;         /* [buffer]: operator that was last noted as its user; -1: none */
   uint64_t *work;         /* [operator]: scratch bytes */
   uint64_t *bytes;        /* [buffer] */
-  bool *kept;             /* [buffer]: alive after the group */
+  bool *kept;             /* [buffer]: needed after the group */
   int most_buffers;       /* allocated buffers */
 };
 
@@ -40,7 +41,7 @@ static int count_buffers(const struct part_uses *c)
   for (int t = 0; t < mafat_network_n_tensors(c->network); t++) {
     const struct mafat_partition *partition = mafat_parts_partition(c->plan, t);
     int parts = partition ? mafat_partition_n_buffers(partition) : 1;
-    /* inputs also need buffers that keep their parts in order */
+    /* collect_input adds buffers that keep the parts of an input in order */
     n += mafat_network_is_input(c->network, t) ? 2 * parts : parts;
     if (mafat_parts_keep_sums(c->plan, c->network, t))
       n += mafat_partition_n_buffers(&c->plan->parts->partitions[t]);
@@ -101,7 +102,7 @@ static void close_collection(struct part_uses *c)
   mafat_heap_free(c->plan->heap, c->uses);
 }
 
-/* Approximate bytes, without padding columns. */
+/* Approximate bytes of a partition buffer: without padding columns. */
 static uint64_t partition_buffer_bytes(const struct part_uses *c, int tensor,
                                        struct mafat_partition_buffer b)
 {
@@ -119,7 +120,8 @@ static bool is_kept(const struct part_uses *c, int tensor)
   return c->usage[tensor].last_use == c->plan->n_layers || c->last_group[tensor] > c->group;
 }
 
-/* Number of a partition buffer of a tensor; creates the tensor's buffers at the first call. */
+/* Number, in the graph, of partition buffer `buffer_index` of a tensor. The first call for a tensor
+ * creates the tensor's buffers. */
 static int buffer_of(struct part_uses *c, int tensor, int buffer_index)
 {
   const struct mafat_partition *partition = mafat_parts_partition(c->plan, tensor);
@@ -159,8 +161,8 @@ static int note_use(struct part_uses *c, int operator, int tensor, int buffer_in
   return note_buffer(c, operator, buffer_of(c, tensor, buffer_index), makes);
 }
 
-/* Adds an operator for each partition buffer of an input. Buffers of 0 bytes between them keep them
- * in order. */
+/* Adds an operator for each partition buffer of an input. Each operator also makes a buffer of 0
+ * bytes that the next one reads, so that they stay in order. */
 static int collect_input(struct part_uses *c, int input)
 {
   int n = mafat_partition_n_buffers(mafat_parts_partition(c->plan, input)), code = MAFAT_OK;
@@ -173,7 +175,7 @@ static int collect_input(struct part_uses *c, int input)
   return code;
 }
 
-/* Adds the partitioned inputs that no earlier group has read. */
+/* Adds the partitioned inputs of the network that this group is the first to read. */
 static int collect_inputs(struct part_uses *c)
 {
   int code = MAFAT_OK;
@@ -185,7 +187,8 @@ static int collect_inputs(struct part_uses *c)
   return code;
 }
 
-/* Notes that a part uses a buffer of integer sums; it dies with the last such part. */
+/* Notes the buffer of integer sums that a part uses, if any. The last part that uses the buffer
+ * ends its life. */
 static int note_sums(struct part_uses *c, int operator, const struct mafat_layer_part *part)
 {
   const struct mafat_partition *partition = &c->plan->parts->partitions[part->layer];
@@ -232,7 +235,8 @@ static int collect(struct part_uses *c)
     const struct mafat_layer_part *part = &parts->list[p];
     int operator = c->graph.n_operators++;
     struct mafat_buffer_walk w = mafat_parts_reads(c->plan, c->network, part);
-    /* outputs first, because another part may have created the buffer before this one's operands */
+    /* Outputs come first. If a part before this one has created the output's buffer, the buffer has
+     * a lower number than those of this part's operands. */
     code = note_makes(c, operator, part);
     if (code == MAFAT_OK) code = note_sums(c, operator, part);
     while (code == MAFAT_OK && mafat_parts_reads_next(&w))
@@ -243,7 +247,7 @@ static int collect(struct part_uses *c)
   return code;
 }
 
-/* Orders the graph and applies the result to the group's part of the list. */
+/* Orders the graph, and puts the group's parts in plan->parts->list in this order. */
 static int sort_parts(struct part_uses *c)
 {
   struct mafat_heap *heap = c->plan->heap;

@@ -1,5 +1,5 @@
-/* Plans the scratch of parts, and merges runs of parts so that they share a buffer
- * (parts_scratch.h). Called by predictor/layout/, and by parts_order.c for the sizes of scratch.
+/* Plans the scratch of parts, and chooses consecutive parts that use the same scratch buffer
+ * (parts_scratch.h). Called by predictor/layout, and by parts_order.c for the sizes of scratch.
  * Allocates from the plan's heap. */
 #include "predictor/schedule/parts_scratch.h"
 
@@ -14,7 +14,7 @@ struct scratch_maker {
   const struct mafat_network *network;
   struct mafat_parts_scratch *scratch;
   int *newest;   /* [layer]: its newest record; -1: none yet */
-  int *previous; /* [record]: previous one of the same layer; -1: none */
+  int *previous; /* [record]: previous record of the same layer; -1: none */
   int capacity;      /* allocated records */
 };
 
@@ -44,7 +44,8 @@ static int grow(struct scratch_maker *m)
   return MAFAT_OK;
 }
 
-/* Finds the layer's record that equals *s, or adds one. Sets *record to its number. */
+/* Sets *record to the number of the layer's record that equals *s. Adds the record if there is
+ * none. */
 static int find_record(struct scratch_maker *m, int layer, const struct mafat_scratch *s,
                        int *record)
 {
@@ -79,7 +80,8 @@ static int find_records(struct scratch_maker *m)
 
 /* ---- runs ---- */
 
-/* Adds a part at `position` to the last run, or to a new one. */
+/* Adds a part at `position` in time to the last run, if that ends just before it and needs the same
+ * number of bytes; else to a new run. A part without scratch gets no run. */
 static int add_part(struct mafat_parts_scratch *s, int part, int position, int n_workers)
 {
   struct mafat_scratch_run *last = s->n_runs ? &s->runs[s->n_runs - 1] : NULL;
@@ -121,7 +123,7 @@ static int make(struct scratch_maker *m)
   memset(m->newest, -1, n_layers * sizeof *m->newest);
   int code = find_records(m);
   if (code) return code;
-  /* the records stay as long as the layout, so they are copied to a list of the exact size */
+  /* The records are kept with the layout, so they are copied to a list without unused memory. */
   struct mafat_scratch *just =
       s->n_records ? mafat_heap_calloc(heap, (size_t)s->n_records, sizeof *just) : NULL;
   if (!just && s->n_records) return MAFAT_ENOMEM;
@@ -151,7 +153,7 @@ static size_t larger(size_t a, size_t b)
   return a > b ? a : b;
 }
 
-/* Most bytes alive in a range of times. */
+/* Greatest number of bytes in use at the times [from, until). */
 static size_t most_alive(const size_t *live, int from, int until)
 {
   size_t most = 0;
@@ -162,8 +164,8 @@ static size_t most_alive(const size_t *live, int from, int until)
 void mafat_parts_scratch_join(struct mafat_parts_scratch *s, int n_parts, const size_t *live,
                               int n_times)
 {
-  /* peak: most bytes at any time before merging; beside: most bytes of `live` during the last run
-   * that was kept */
+  /* peak: greatest number of bytes at any time before runs are merged; beside: greatest value of
+   * `live` during the last run of the new list */
   size_t peak = most_alive(live, 0, n_times), beside = 0;
   int n = 0;
   for (int i = 0; i < s->n_runs; i++)

@@ -1,6 +1,6 @@
-/* Scratch of parts: its size, and which consecutive parts (runs) use one buffer, one after the
- * other. Each run's buffer is alive only during the run. Called by parts_order.c and
- * predictor/layout. */
+/* Scratch of parts: its size, and which parts use the same buffer. Consecutive parts that use one
+ * buffer, one after the other, are a run. The buffer exists only during the run. Called by
+ * parts_order.c and predictor/layout. Allocates from the plan's heap. */
 #ifndef MAFAT_PREDICTOR_PARTS_SCRATCH_H
 #define MAFAT_PREDICTOR_PARTS_SCRATCH_H
 
@@ -8,30 +8,30 @@
 #include "predictor/plan/plan.h"
 #include "predictor/schedule/scratch.h"
 
-/* Consecutive parts that use one buffer. */
 struct mafat_scratch_run {
-  size_t bytes;    /* scratch of the largest part */
-  int first, last; /* positions of the first and the last part, inclusive */
+  size_t bytes;    /* bytes of the buffer: the most that one of the parts needs */
+  int first, last; /* positions in time of the first and of the last part */
 };
 
 struct mafat_parts_scratch {
-  struct mafat_scratch *records; /* (n_records) different records of each layer's parts */
+  struct mafat_scratch *records; /* (n_records) of each layer, the different records of its parts */
   int n_records;
-  int *record_of, *run_of;       /* [part] of plan->parts: index of its record, and of its run; -1:
-                                    none */
+  int *record_of, *run_of;       /* [part in plan->parts]: index of its record; index of its run;
+                                    -1: none */
   struct mafat_scratch_run *runs; /* (n_runs) */
   int n_runs;
 };
 
-/* Plans the scratch of one part. MAFAT_ELIMIT. */
+/* Plans the scratch of one part. MAFAT_ELIMIT: its bytes overflow. */
 int mafat_parts_scratch_plan(const struct mafat_plan *plan, const struct mafat_network *n,
                              const struct mafat_layer_part *part, struct mafat_scratch *s);
 /* Plans the scratch of all parts, in the plan's heap. *out is NULL if the plan has no parts.
  * MAFAT_ENOMEM, MAFAT_ELIMIT; the caller closes *out even then. */
 int mafat_parts_scratch_open(struct mafat_parts_scratch **out, const struct mafat_plan *plan,
                              const struct mafat_network *n);
-/* Merges runs with the following ones, for fewer buffers, as long as no time needs more bytes than
- * the peak. live[n_times]: bytes of all other buffers. */
+/* Merges neighboring runs, so that there are fewer buffers, if that does not raise the peak: the
+ * greatest number of bytes in use at any time. live[n_times]: bytes of all other buffers in use at
+ * each time (layout/layout.h: mafat_buffer). */
 void mafat_parts_scratch_join(struct mafat_parts_scratch *s, int n_parts, const size_t *live,
                               int n_times);
 void mafat_parts_scratch_close(struct mafat_heap *heap, struct mafat_parts_scratch **s);

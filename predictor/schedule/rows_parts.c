@@ -1,5 +1,6 @@
 /* Records the steps of groups by rows with partition buffers ("rows4:bricks"). Called by
- * predictor/planning/lay.c. Walks the schedule; allocates the list from the plan's heap. */
+ * predictor/planning/lay.c. Allocates the list from the plan's heap. Opens and closes a schedule of
+ * the plan. */
 #include "predictor/schedule/rows_parts.h"
 
 #include "predictor/schedule/schedule.h"

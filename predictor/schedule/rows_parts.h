@@ -1,5 +1,5 @@
 /* Records the steps of groups by rows with partition buffers ("rows4:bricks"), so that plan/parts.c
- * can make a part of each. Called by predictor/planning/lay.c. */
+ * can make a part of each step. Called by predictor/planning/lay.c. */
 #ifndef MAFAT_PREDICTOR_ROWS_PARTS_H
 #define MAFAT_PREDICTOR_ROWS_PARTS_H
 
@@ -7,7 +7,7 @@
 #include "predictor/plan/plan.h"
 
 /* Appends the steps of all such groups to *recorded. Call after the plan's order is found and
- * before its parts are. The list is in the plan's heap; the caller frees it, even after
+ * before mafat_parts_find. The list is in the plan's heap. The caller frees it, even after
  * MAFAT_ENOMEM. */
 int mafat_rows_parts_walk(struct mafat_recorded_parts *recorded, const struct mafat_plan *plan,
                           const struct mafat_network *n);

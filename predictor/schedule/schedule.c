@@ -1,6 +1,7 @@
 /* Iterates over the steps of a run: calls the generator of each group, and divides steps into
- * panels and slices. Called by the layout and other dry walks, and by the executor. Allocates from
- * the plan's heap when opened, and nothing later. */
+ * panels and slices. Called by predictor/, search/best/costs.c, search/least/grouping.c,
+ * runner/engine, runner/weights/weights_open.c and runner/calibrate/calibrate.c. Allocates from the
+ * plan's heap when opened, and nothing later. */
 #include "predictor/schedule/schedule.h"
 
 #include "predictor/plan/fusion.h"
@@ -22,8 +23,8 @@ enum mafat_lifetime mafat_group_lifetime(const struct mafat_group *g)
   return mafat_group_is_tiled(g) ? MAFAT_LIFE_PER_TILE : MAFAT_LIFE_ONCE;
 }
 
-/* Generator of a group's steps. Groups by rows with partition buffers use that of rows until their
- * parts are found (rows_parts.h), and then that of parts. */
+/* Index of the generator of a group's steps. Groups by rows with partition buffers use the
+ * generator of rows until their parts are found (rows_parts.h), and then the generator of parts. */
 static int generator_of(const struct mafat_plan *plan, int group)
 {
   const struct mafat_cut *cut = &plan->groups[group].cut;
@@ -117,7 +118,8 @@ bool mafat_schedule_next(struct mafat_schedule *s, struct mafat_step *step)
   return false;
 }
 
-/* In a group by rows each output has a window of its own, for its own readers. */
+/* In a group by rows, each output of a layer has a rolling window of its own, with the rows that
+ * the readers of this output still need. */
 struct mafat_box mafat_schedule_held(const struct mafat_schedule *s, const struct mafat_step *step,
                                      int output)
 {
@@ -162,8 +164,9 @@ void mafat_schedule_divide(struct mafat_schedule *s, struct mafat_step step)
 }
 
 /* End of the slice of input channels that begins at division.channel. Slices limit the bytes that
- * are streamed at a time. All channels if sums cannot be continued by another step: sums before
- * fused pooling are not stored, and integer sums do not fit in 8-bit outputs. */
+ * are streamed at a time. The slice has all channels if another step could not continue the sums:
+ * the output of a convolution with fused pooling is not stored, and integer sums do not fit in
+ * 8-bit outputs. */
 static int slice_end(const struct mafat_schedule *s)
 {
   const struct mafat_division *d = &s->division;
@@ -180,7 +183,8 @@ static int slice_end(const struct mafat_schedule *s)
   int taps = flat ? 1 : mafat_window_area(&l->window), width = MAFAT_PANEL * s->plan->n_threads;
   int n = MAFAT_SLICE_FLOATS / (width * taps);
   if (n < MAFAT_PANEL) n = MAFAT_PANEL;
-  /* a slice of a flat layer ends with a row group of its weights (packing.h) */
+  /* A slice of a flat layer must end where a group of rows of its weights ends (packing.h:
+   * MAFAT_SCALED_ROWS). */
   if (mafat_dtypes[l->weights_type].scaled) n = n / MAFAT_SCALED_ROWS * MAFAT_SCALED_ROWS;
   return mafat_min(flat ? d->channel + n : mafat_slice_end(mafat_layer_sources(l), d->channel, n),
                    all);

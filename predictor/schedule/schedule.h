@@ -1,7 +1,8 @@
-/* A schedule: an iterator over the steps of a run, in order. Steps are generated, never stored, by
- * one generator for each way of dividing a group. The layout walks the schedule dry for sizes and
- * costs; the executor walks the same one to compute. Used by predictor/, search/least/grouping.c,
- * runner/engine and runner/weights. */
+/* A schedule: an iterator over the steps of a run, in order. Steps are generated when they are
+ * needed, and never stored; each way of dividing a group has its generator. The layout walks a
+ * schedule to find sizes and costs, and the executor walks a schedule of the same steps to compute.
+ * Used by predictor/, search/least/grouping.c, runner/engine and runner/weights. Allocates from the
+ * plan's heap. */
 #ifndef MAFAT_PREDICTOR_SCHEDULE_SCHEDULE_H
 #define MAFAT_PREDICTOR_SCHEDULE_SCHEDULE_H
 
@@ -9,30 +10,30 @@
 #include "predictor/plan/usage.h"
 
 enum mafat_step_kind {
-  /* Computes channels `filters` of pixels `out` of a layer, and of the layers fused into it
-   * (fusion.h), from input channels `channels`. A direct convolution may get its input channels in
-   * several steps. The first begins at channel 0. The last ends at in.c and applies scale, bias and
-   * activation. In between the output tensor holds unfinished sums. */
+  /* Computes a layer, and the layers fused into it (fusion.h): the output channels `filters` of the
+   * pixels `out`, from the input channels `channels`. A direct convolution may process its input
+   * channels in several steps. The first step begins at channel 0. The last step ends with the last
+   * channel and applies scale, bias and activation. Before that, the output tensor holds unfinished
+   * sums. */
   MAFAT_STEP_COMPUTE,
-  MAFAT_STEP_TRANSFORM, /* Winograd: transforms the input of this layer's following steps into
-                           scratch */
-  MAFAT_STEP_INPUT,     /* rows of an input, from its source */
+  MAFAT_STEP_TRANSFORM, /* Winograd: transforms the input of the layer's next steps into scratch */
+  MAFAT_STEP_INPUT,     /* gets rows of an input of the network from the input's source */
   MAFAT_STEP_SEND,      /* begins to send a part, or its sums, to another rank
                            (ranks/rank_parts.h) */
-  MAFAT_STEP_WAIT,      /* waits until it is sent */
+  MAFAT_STEP_WAIT,      /* waits until a part, or its sums, is sent */
   MAFAT_STEP_RECEIVE    /* receives a part, or its sums, from another rank */
 };
 
 struct mafat_step {
   enum mafat_step_kind kind;
-  int group, layer;      /* layer: number of the layer or input */
-  int part;              /* its number in plan->parts; -1: the group has no parts */
-  /* Boxes and channels of the layer's first output; those of other outputs follow from kind.h and
-   * mafat_schedule_held. */
+  int group, layer;      /* number of the group; number of the layer or input */
+  int part;              /* index in plan->parts->list; -1: the group has no parts */
+  /* The boxes and channels are those of the layer's first output. For other outputs see
+   * network/kind.h (mafat_layer_out_box) and mafat_schedule_held. */
   struct mafat_box out;  /* pixels that the step computes */
   struct mafat_box held; /* pixels in the output's buffer after this step; older rows may be
                             overwritten */
-  struct mafat_span held_channels; /* channels in that buffer; they begin at a block */
+  struct mafat_span held_channels; /* channels in the output's buffer; they begin at a block */
   struct mafat_span filters, channels; /* output and input channels of the step */
 };
 
@@ -42,28 +43,28 @@ static inline bool mafat_step_exchanges(const struct mafat_step *step)
   return step->kind >= MAFAT_STEP_SEND;
 }
 
-/* True if the step is the first of those into which a layer or part is divided. */
+/* True if the step is the first of the steps into which a layer or part is divided. */
 bool mafat_step_begins(const struct mafat_plan *plan, const struct mafat_step *step);
 
-/* Input channel at which the sums that the step begins or continues begin: 0, unless its part sums
- * apart (partition.h). */
+/* First input channel of the sums that the step computes or continues: 0, unless its part sums
+ * apart from others (partition.h: apart). */
 int mafat_step_first_channel(const struct mafat_plan *plan, const struct mafat_step *step);
 
-/* Lifetime of the buffers of a group's inner tensors. */
+/* Lifetime of the buffers of tensors that only one group uses. */
 enum mafat_lifetime {
-  MAFAT_LIFE_ONCE,     /* each layer runs once: from its step to the last reader's */
-  MAFAT_LIFE_PER_TILE, /* the same within each tile; the group's inputs and outputs live through
-                          all tiles */
-  MAFAT_LIFE_PARTS,    /* from the step that writes a partition buffer to the last that reads it */
-  MAFAT_LIFE_GROUP     /* layers alternate: everything lives through the group */
+  MAFAT_LIFE_ONCE,     /* from the only step of the tensor's layer to the step of its last reader */
+  MAFAT_LIFE_PER_TILE, /* in each tile, from the layer's step to that of the last reader */
+  MAFAT_LIFE_PARTS,    /* of a partition buffer: from the step that writes it to the last step that
+                          reads it */
+  MAFAT_LIFE_GROUP     /* the whole group, because the steps of its layers alternate */
 };
 
 enum mafat_lifetime mafat_group_lifetime(const struct mafat_group *g);
 
-/* A step that is issued as several steps, by panels of filters and slices of input channels. */
+/* State of dividing a step into several steps: panels of filters, and slices of input channels. */
 struct mafat_division {
   struct mafat_step whole;
-  bool going;          /* more steps follow, as far as known */
+  bool going;          /* more steps of `whole` may follow */
   bool transformed;    /* Winograd's transform step was issued, or is not needed */
   int filter, channel; /* first filter and input channel of the next step */
 };
@@ -75,15 +76,16 @@ struct mafat_schedule {
   struct mafat_usage *usage; /* [tensor] */
   int group;                 /* current group */
   bool begun;                /* the current group's generator has begun it */
-  int inputs_done;           /* inputs of the network for which a step was issued before all groups,
-                                if they need one */
+  int inputs_done;           /* number of the network's inputs for which next_whole_input
+                                (schedule.c) has issued a step, or which need none */
   struct mafat_division division;
   void *states[MAFAT_N_CUTS]; /* [cut]: private state of each generator */
 };
 
 /* Generates the steps of one way of dividing a group. */
 struct mafat_generator {
-  /* allocates the generator's state in the plan's heap; MAFAT_ENOMEM, *state is closed even then */
+  /* allocates the generator's state in the plan's heap; MAFAT_ENOMEM: the caller closes *state even
+   * then */
   int (*open)(void **state, const struct mafat_schedule *s);
   void (*close)(struct mafat_heap *heap, void *state);
   void (*begin)(struct mafat_schedule *s);                   /* starts group s->group */
@@ -91,29 +93,32 @@ struct mafat_generator {
   bool (*next)(struct mafat_schedule *s, struct mafat_step *step);
 };
 
-/* N x M tiles of the group's output, each computed depth-first (FTP, MAFAT: schedule_grid.c). */
+/* Tiles of the group's output: all layers of one tile, then all layers of the next tile
+ * (schedule_grid.c). */
 extern const struct mafat_generator mafat_generator_grid;
 /* Rolling windows of rows; nothing is computed twice (schedule_rows.c). */
 extern const struct mafat_generator mafat_generator_rows;
-/* The whole map, one panel of filters at a time (schedule_panels.c). */
+/* Whole maps, one panel of filters at a time (schedule_panels.c). */
 extern const struct mafat_generator mafat_generator_panels;
 
 /* Parts of layers, one after the other (schedule_parts.c). */
 extern const struct mafat_generator mafat_generator_parts;
 
+/* Opens a schedule, which begins at the first step. MAFAT_ENOMEM. */
 int mafat_schedule_open(struct mafat_schedule **out, const struct mafat_network *n,
                         const struct mafat_plan *plan);
 void mafat_schedule_close(struct mafat_schedule **s);
+/* Starts again at the first step. */
 void mafat_schedule_rewind(struct mafat_schedule *s);
 /* Returns the next step of the run; false at its end. Allocates nothing. */
 bool mafat_schedule_next(struct mafat_schedule *s, struct mafat_step *step);
 
 /* In a group by rows: first row of a tensor that layers of the current group still have to read;
- * the tensor's number of rows if there is none. */
+ * the tensor's number of rows if they have read all. */
 int mafat_schedule_first_row(const struct mafat_schedule *s, int tensor);
 
-/* Pixels in the buffer of output number `output` after the step. Call it before the next
- * mafat_schedule_next. */
+/* Pixels in the buffer of output number `output` after the step. `step` must be the last one that
+ * mafat_schedule_next has returned. */
 struct mafat_box mafat_schedule_held(const struct mafat_schedule *s, const struct mafat_step *step,
                                      int output);
 
@@ -123,27 +128,28 @@ static inline bool mafat_schedule_runs(const struct mafat_schedule *s, int layer
   return s->usage[layer].needed && !mafat_layer_is_alias(&s->network->layers[layer]);
 }
 
-/* Makes the step that computes box `out` of a layer or reads it from an input, with all filters and
- * channels. */
+/* Returns the step that computes box `out` of a layer, or gets it from an input of the network, for
+ * all filters and channels. held: as in struct mafat_step. */
 struct mafat_step mafat_schedule_step(const struct mafat_schedule *s, int layer,
                                       struct mafat_box out, struct mafat_box held);
 
-/* Begins to issue `step` as several steps, here called its parts. It covers all filters and
- * channels of a divided layer (mafat_plan_divides). mafat_schedule_next_part returns the next one;
- * false at the end. */
+/* mafat_schedule_divide begins to issue `step`, of a layer that is divided into panels
+ * (mafat_plan_divides), as several steps, which are called its parts here.
+ * mafat_schedule_next_part returns the next of them; false at the end. */
 void mafat_schedule_divide(struct mafat_schedule *s, struct mafat_step step);
 bool mafat_schedule_next_part(struct mafat_schedule *s, struct mafat_step *part);
-/* True if, as far as known, more parts of the layer's step follow. */
+/* True if more parts of the layer's step may follow. */
 static inline bool mafat_schedule_is_dividing(const struct mafat_schedule *s, int layer)
 {
   return s->division.going && s->division.whole.layer == layer;
 }
-/* Skips the rest of a divided step after its first part, in walks that need no other part. Not for
- * a panel fusion, whose readers run between the parts. */
+/* Skips all parts of a divided step after its first one. Not for a panel fusion, because its
+ * readers run between the parts. */
 void mafat_schedule_skip_parts(struct mafat_schedule *s);
 
-/* Fills boxes[layer] for every layer of group number `group`, a grid: the box that tile (ty, tx)
- * computes, which is empty if it does not compute the layer. */
+/* Fills boxes[layer] for every layer of group number `group`, which must be a grid: the box of the
+ * layer's output that the tile in row ty and column tx computes; empty if it does not compute the
+ * layer. */
 void mafat_schedule_tile_boxes(const struct mafat_schedule *s, int group, int ty, int tx,
                                struct mafat_box *boxes);
 

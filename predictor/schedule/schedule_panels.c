@@ -1,6 +1,6 @@
 /* Generates the steps of a group in panels: whole maps, some filters at a time. In a panel fusion
- * the readers' steps follow each panel (order.h). Called by schedule.c. Allocates its state from
- * the plan's heap. */
+ * (order.h), each panel of the convolution is followed by steps of its readers. Called by
+ * schedule.c through mafat_generator_panels. Allocates its state from the plan's heap. */
 #include "predictor/schedule/schedule.h"
 
 #include "predictor/plan/order.h"
@@ -8,9 +8,9 @@
 
 struct panels {
   int at;               /* index of the current layer in plan->order */
-  int next_reader;      /* panel fusion: index in plan->order of the next reader of the current
+  int next_reader;      /* in a panel fusion: index in plan->order of the next reader of the current
                            panel; 0: none */
-  int first_filter;     /* first filter of that panel */
+  int first_filter;     /* first filter of the current panel of a panel fusion */
 };
 
 static int panels_open(void **state, const struct mafat_schedule *s)
@@ -48,7 +48,7 @@ static bool next_reader(struct mafat_schedule *s, int producer, struct mafat_ste
   struct panels *p = s->states[MAFAT_CUT_PANELS];
   while (p->next_reader && p->next_reader < s->plan->groups[s->group].at.end) {
     int reader = s->plan->order[p->next_reader++];
-    if (s->plan->outer[reader] >= 0) continue; /* computed in the step of another reader */
+    if (s->plan->outer[reader] >= 0) continue; /* fused into another layer */
     if (s->plan->panel_producer[reader] != producer) break;
     *step = take_panel(s, reader, mafat_span(p->first_filter, s->division.filter));
     return true;

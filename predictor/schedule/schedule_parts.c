@@ -1,5 +1,5 @@
-/* Generates the steps of a group with parts: the parts in the plan's order. Called by schedule.c.
- * Allocates its state from the plan's heap. */
+/* Generates the steps of a group with parts: its parts in the order of plan->parts->list. Called by
+ * schedule.c through mafat_generator_parts. Allocates its state from the plan's heap. */
 #include "predictor/plan/parts.h"
 #include "predictor/plan/weight_placement.h"
 #include "predictor/schedule/schedule.h"

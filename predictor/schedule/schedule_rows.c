@@ -1,11 +1,12 @@
-/* Generates the steps of a group as a pipeline of rows. Called by schedule.c. Allocates its state
- * from the plan's heap.
+/* Generates the steps of a group by rows. Called by schedule.c and rows_parts.c through
+ * mafat_generator_rows, and by planning/in_place_rings.c. Allocates its state from the plan's heap.
  *
  * Every layer keeps a rolling window of the rows that its readers still need. The next step is
- * found by demand: from an unfinished output of the group (begin_waiting) back to a layer whose
- * sources are ready. A layer that waits for rows is checked again after each step of its source.
- * With `early`, layers whose output is smaller than their input run as soon as their sources are
- * ready, because their output rows need less memory than their input rows. */
+ * found by demand: from an unfinished output of the group (begin_waiting), the search goes back to
+ * a layer whose sources have all rows that its next step needs. A layer that waits for rows is
+ * checked again after each step of its source. With `early`, layers whose output is smaller than
+ * their input run as soon as their sources are ready, because their output rows need less memory
+ * than their input rows. */
 #include "predictor/schedule/schedule.h"
 
 #include "predictor/plan/fusion.h"
@@ -14,33 +15,33 @@
 #include "predictor/plan/winograd.h"
 
 enum {
-  /* A step computes at least this many pixels for each of the plan's least rows, because it has
-   * fixed costs: calls, row pointers, and Winograd's transform of weights. So steps of narrow maps
-   * have more rows. */
+  /* Least pixels of a step, for each of the group's least rows ("rows4": 4). A step has fixed
+   * costs: calls, row pointers, and Winograd's transform of weights. So steps of narrow maps have
+   * more rows. */
   STEP_PIXELS = 48,
-  STREAMED_STEP_PIXELS = 144, /* so that reading the weights again is not slower than the step */
+  STREAMED_STEP_PIXELS = 144, /* more, so that a step takes as long as reading its weights again */
   WINOGRAD_STEP_PIXELS = 192,
-  INTEGER_STEP_PIXELS = 1 /* no more than the least rows: with quantized maps every KB counts */
+  INTEGER_STEP_PIXELS = 1 /* steps have just the least rows: plans of quantized maps are small */
 };
 
 /* ---- state ---- */
 
-/* A layer with steps, with the operand and source by which it reads a tensor. */
+/* A layer that reads a tensor. */
 struct row_reader {
   int layer;
-  unsigned short operand, source;
+  unsigned short operand, source; /* number of the operand, and of the source in it */
 };
 
 struct rows_state {
   int at;                    /* index in plan->members of the first output that may be unfinished */
-  int *done;                 /* [operator]: number of finished rows */
+  int *done;                 /* [layer or input]: number of finished rows */
   int *waiting, n_waiting;   /* stack of layers; each waits for rows of the entry above it */
-  int *fresh, n_fresh;       /* operators with new rows, whose early readers must be checked */
+  int *fresh, n_fresh;       /* stack of layers and inputs with new rows; their readers may run
+                                early */
   signed char *change;       /* [layer]: -1 if its output is smaller than its input, else 1; 0: not
                                 computed yet */
-  struct row_reader *readers;    /* sorted by tensor */
-  int *readers_at;           /* readers of tensor t: from readers[readers_at[t]] to
-                                readers[readers_at[t + 1]], ascending */
+  struct row_reader *readers;    /* readers of all tensors, sorted by tensor, then by layer */
+  int *readers_at;           /* [tensor]: index of its first reader in `readers`; one entry more */
 };
 
 static struct rows_state *state_of(const struct mafat_schedule *s)
@@ -132,7 +133,7 @@ static bool is_done(const struct mafat_schedule *s, int l)
   return state_of(s)->done[l] >= s->network->layers[l].out.h;
 }
 
-/* Rows of layer l's next step: the plan's least rows, or more if the map is narrow. */
+/* Rows of layer l's next step: the group's least rows, or more if the map is narrow. */
 static struct mafat_span next_rows(const struct mafat_schedule *s, int l)
 {
   int least = s->plan->groups[s->group].cut.as.rows.least;
@@ -140,7 +141,7 @@ static struct mafat_span next_rows(const struct mafat_schedule *s, int l)
   int innermost = mafat_plan_reader(s->plan, l), begin = state_of(s)->done[l];
   bool winograd = mafat_plan_winograd(s->plan, l) != NULL;
   int width = s->network->layers[innermost].out.w;
-  /* no placement yet if the walk is to find parts (rows_parts.h) */
+  /* rows_parts.c walks before the placement of weights is known */
   bool streamed = s->plan->placement && s->plan->placement[innermost] == MAFAT_STREAMED;
   long long pixels = winograd   ? WINOGRAD_STEP_PIXELS
                      : streamed ? STREAMED_STEP_PIXELS
@@ -148,18 +149,18 @@ static struct mafat_span next_rows(const struct mafat_schedule *s, int l)
   if (layer->out_type != MAFAT_F32 && !streamed) pixels = INTEGER_STEP_PIXELS;
   pixels *= least;
   int rows = (int)((pixels + width - 1) / width);
-  /* with fused pooling, a row needs two rows of the convolution */
+  /* with fused pooling, each output row needs two rows of the convolution */
   if (mafat_fusion_pools(s->plan, s->network, l)) rows = (rows + 1) / 2;
   if (rows < least) rows = least;
   rows = mafat_round_up(rows, mafat_fusion_granularity(s->plan, s->network, l));
-  /* a few rows that would be left are added to this step */
+  /* If less than half a step would be left after this step, it gets all remaining rows. */
   int left = layer->out.h - begin;
   return mafat_span(begin, left < rows + rows / 2 ? layer->out.h : begin + rows);
 }
 
 enum { NONE = -1 };
 
-/* Rows of a tensor that a layer still needs. */
+/* Rows of a tensor that a reader still needs. */
 static struct mafat_span rows_needed(const struct mafat_schedule *s, struct row_reader reader)
 {
   int l = reader.layer;
@@ -196,10 +197,10 @@ static bool is_less_done(const struct mafat_schedule *s, int a, int b)
          (long long)done[b] * s->network->layers[a].out.h;
 }
 
-/* Pushes an unfinished output of the group; false if all are done. In formats with any_order, it is
- * the output of which the smallest fraction is done: if outputs were finished one after the other,
- * tensors that they share would be kept whole for the later ones. In Darknet's networks, which have
- * few outputs, it is the first one. */
+/* Pushes an unfinished output of the group on the stack; false if all outputs are done. In formats
+ * with any_order, it is the output of which the smallest fraction is done. If outputs were finished
+ * one after the other, a tensor that several of them read would have to be kept as a whole. In
+ * Darknet's networks, which have few outputs, it is the first unfinished one. */
 static bool begin_waiting(struct mafat_schedule *s)
 {
   struct rows_state *r = state_of(s);
@@ -215,7 +216,7 @@ static bool begin_waiting(struct mafat_schedule *s)
   return true;
 }
 
-/* Makes the step of layer or input l, whose sources are ready. */
+/* Returns a step of layer or input l, whose sources must be ready, and counts its rows as done. */
 static struct mafat_step compute_rows(struct mafat_schedule *s, int l, struct mafat_span rows)
 {
   struct mafat_span x = {0, s->network->layers[l].out.w};
@@ -225,8 +226,9 @@ static struct mafat_step compute_rows(struct mafat_schedule *s, int l, struct ma
                              (struct mafat_box){{keep, rows.end}, x});
 }
 
-/* Finds the first operator whose finished rows do not suffice for a step of these rows; NONE: all
- * do. *end: end of the rows that are needed of it. */
+/* Finds the first source of layer l that has not all rows yet that a step with these rows reads.
+ * Returns its layer or input, and in *end the end of the rows that it must have; NONE: the step can
+ * run. */
 static int lacking(const struct mafat_schedule *s, int l, struct mafat_span rows, int *end)
 {
   int operand = -1;
@@ -250,7 +252,7 @@ static double map_bytes(const struct mafat_network *n, int tensor)
   return (double)s.h * s.w * s.c * mafat_dtype_size(mafat_network_tensor_type(n, tensor));
 }
 
-/* Bytes of all outputs that are read. */
+/* Approximate bytes of the layer's outputs that have readers. */
 static double made_bytes(const struct mafat_schedule *s, int layer)
 {
   double bytes = 0;
@@ -261,7 +263,7 @@ static double made_bytes(const struct mafat_schedule *s, int layer)
   return bytes;
 }
 
-/* True if the layer's outputs are smaller than its inputs. */
+/* True if the layer's outputs have fewer bytes than its inputs. */
 static bool shrinks(const struct mafat_schedule *s, int layer)
 {
   signed char *change = &state_of(s)->change[layer];
@@ -279,7 +281,7 @@ static bool runs_early(const struct mafat_schedule *s, int l)
   return mafat_plan_makes(s->plan, s->group, l) && !is_done(s, l) && shrinks(s, l);
 }
 
-/* Finds a reader of the tensor that runs early and has all rows for its next step; NONE: none. */
+/* Finds a reader of the tensor that may run early and whose next step can run now; NONE: none. */
 static int find_early_reader(const struct mafat_schedule *s, int tensor)
 {
   const struct rows_state *r = state_of(s);
@@ -290,7 +292,7 @@ static int find_early_reader(const struct mafat_schedule *s, int tensor)
   return NONE;
 }
 
-/* Finds a layer that runs early now; NONE: none. */
+/* Finds a layer that may run early and whose next step can run now; NONE: none. */
 static int find_early(const struct mafat_schedule *s)
 {
   struct rows_state *r = state_of(s);
@@ -304,7 +306,8 @@ static int find_early(const struct mafat_schedule *s)
   return NONE;
 }
 
-/* Issues a step; if its layer is divided, its first part. Always true. */
+/* Issues a step or, if its layer is divided into panels, the first part of the step. Always
+ * true. */
 static bool give(struct mafat_schedule *s, struct mafat_step *step)
 {
   struct rows_state *r = state_of(s);
@@ -323,7 +326,7 @@ static bool rows_next(struct mafat_schedule *s, struct mafat_step *step)
   if (s->division.going && mafat_schedule_next_part(s, step)) return true;
   int early = find_early(s);
   if (early != NONE) {
-    /* it may have freed rows or made some: the stack is found again from its first layer */
+    /* The step changes which rows exist, so the stack is built again from its first layer. */
     r->n_waiting = mafat_min(r->n_waiting, 1);
     *step = compute_rows(s, early, next_rows(s, early));
     return give(s, step);
@@ -334,7 +337,7 @@ static bool rows_next(struct mafat_schedule *s, struct mafat_step *step)
     int l = r->waiting[r->n_waiting - 1], end;
     struct mafat_span rows = next_rows(s, l);
     int source = lacking(s, l, rows, &end);
-    /* an input delivers exactly the rows that are needed */
+    /* A step of an input delivers exactly the rows that are needed. */
     if (source != NONE && mafat_layer_is_input(&s->network->layers[source])) {
       *step = compute_rows(s, source, mafat_span(r->done[source], end));
       return give(s, step);
