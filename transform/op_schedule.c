@@ -40,8 +40,8 @@ static bool is_end(const struct mafat_lists *edges, int o)
   return edges->at[o] == edges->at[o + 1];
 }
 
-/* Walks over `edges` from all operators without edges in `ends`. In the order found, an operator
- * comes after all operators that it reaches over `edges`. */
+/* Walks over `edges` from each operator that has no edges in `ends`. In the order found, an
+ * operator comes after all operators that it reaches over `edges`. */
 static int sort_postorder(struct mafat_op_scheduler *s, const struct mafat_lists *edges,
                           const struct mafat_lists *ends, int *order)
 {

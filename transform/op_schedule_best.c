@@ -16,8 +16,9 @@
 #include <string.h>
 
 enum {
-  FIRST_WIDTH = 8, WIDER = 4,  /* sets kept per size at first; factor of each repetition */
-  MOST_SET_BYTES = 1 << 20,    /* of all sets; memory of planning counts against the budget */
+  /* sets kept of each size in the first search; factor of each repetition */
+  FIRST_WIDTH = 8, WIDER = 4,
+  MOST_SET_BYTES = 1 << 20,    /* for all sets: few, as planning counts against the budget */
   MOST_TRACES = 1 << 16
 };
 
@@ -44,7 +45,7 @@ struct trace {
 struct order_search {
   struct mafat_op_scheduler *s;
   int n_operators;
-  int width;            /* sets kept per size */
+  int width;            /* sets kept of each size */
   long long effort;     /* evaluations of steps that are left */
   bool all;             /* no set was dropped since the repetition began */
   int code;             /* MAFAT_ENOMEM if out of memory; a set beyond a limit is only dropped */
@@ -92,8 +93,8 @@ static int next_of(const struct mafat_op_scheduler *s, int operator)
 }
 
 /* Runs the chain of operators that begins with `operator`, if it is free: until live bytes are no
- * more than at its start, without exceeding the peak. False: it is not free, and nothing has
- * run. */
+ * more than at its start, without exceeding the peak. Returns false if the chain is not free; then
+ * nothing has run. */
 static bool run_free_chain(struct order_search *s, int operator, uint64_t peak)
 {
   uint64_t live = s->s->live;
@@ -110,7 +111,7 @@ static bool run_free_chain(struct order_search *s, int operator, uint64_t peak)
   return false;
 }
 
-/* Removes operators that have run from the ready ones. */
+/* Removes from `ready` the operators that have run. */
 static void remove_run_from_ready(struct order_search *s)
 {
   int n = 0;
@@ -301,8 +302,9 @@ static void keep_order(struct order_search *s, int trace)
   s->best = peak;
 }
 
-/* Adds the set in which the walk is now to its level, or keeps the order if all operators have run.
- * from: the set being expanded, of n_run operators; operator: the one that ran next. */
+/* Adds the set of operators that the walk has run to its level, or keeps the order if all operators
+ * have run. from: the set being expanded, of n_run operators; operator: the operator that ran
+ * next. */
 static int note_state(struct order_search *s, const struct order_state *from, int n_run,
                       int operator, uint64_t peak)
 {
@@ -322,8 +324,8 @@ static int note_state(struct order_search *s, const struct order_state *from, in
   return MAFAT_OK;
 }
 
-/* Adds all sets that are reached from a set of n_run operators by running one more and then the
- * free ones. */
+/* Adds all sets that are reached from a set of n_run operators by running one more operator and
+ * then the free operators. */
 static int expand(struct order_search *s, const struct order_state *state, int n_run)
 {
   int code = MAFAT_OK, n_first;

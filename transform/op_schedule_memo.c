@@ -1,6 +1,6 @@
 /* Caches execution orders. An entry is found by the complete graph, so graphs with equal hashes are
- * never confused. Called by search/best/best.c and predictor/planning/group_order.c. Allocates
- * entries in its heap. */
+ * never confused. Called by search/best/best.c and predictor/planning/group_order.c. Allocates the
+ * cache and its entries in the heap that its opener gives. */
 #include "transform/op_schedule_memo.h"
 
 #include "base/error.h"
@@ -11,7 +11,7 @@ enum { MOST_ENTRIES = 24 /* few, because they count against the memory budget of
 
 /* An entry of the cache. */
 struct entry {
-  uint64_t hash; /* of the key */
+  uint64_t hash; /* hash of the key */
   size_t key_size;
   uint64_t *key; /* the graph and how it is ordered, written as integers; NULL: empty entry */
   int *order;

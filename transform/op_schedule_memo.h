@@ -1,6 +1,6 @@
-/* A cache of the execution orders found last. A search over plans schedules the same groups of
+/* A cache of the last few execution orders found. A search over plans schedules the same groups of
  * layers again and again. Included by predictor/planning/group_order.h and search/best/best.c.
- * Allocates entries in its heap. */
+ * Allocates the cache and its entries in the heap that its opener gives. */
 #ifndef MAFAT_TRANSFORM_OP_SCHEDULE_MEMO_H
 #define MAFAT_TRANSFORM_OP_SCHEDULE_MEMO_H
 

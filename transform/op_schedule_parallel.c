@@ -1,10 +1,10 @@
 /* Minimizes the peak of series-parallel graphs (Liu 1987; Abdel-Wahab and Kameda 1978; Kayaaslan
  * and others 2018). The graph is divided into parts that run one after the other (in series) or do
- * not depend on each other (parallel), and these again, down to single operators. Parts in series
- * are sorted one by one. Parallel parts are sorted, then cut into segments from the lowest live
- * bytes over the highest to the next lowest ("hill-valley segments"), and the segments are merged.
- * A part that cannot be divided keeps its order. Called by transform/op_schedule.c. Allocates in
- * the scheduler's heap. */
+ * not depend on each other (parallel). Each part is divided again, down to single operators. Parts
+ * in series are sorted one by one. Parallel parts are sorted, then cut into segments ("hill-valley
+ * segments"): in each, live bytes rise to a maximum and then fall to a minimum. The segments of all
+ * parts are merged. A part that cannot be divided keeps its order. Called by
+ * transform/op_schedule.c. Allocates in the scheduler's heap. */
 #include "transform/op_scheduler.h"
 
 #include "base/box.h"
@@ -29,7 +29,7 @@ struct hill_segment {
 struct parallel {
   struct mafat_op_scheduler *s;
   struct item *items;          /* [position in the order] */
-  struct item *scratch;       /* scratch for merging, of as many items */
+  struct item *scratch;       /* scratch for merging, as long as `items` */
   struct hill_segment *segments;
   struct mafat_span *parts;    /* stack of the parts being divided, as positions */
   int *place;                  /* [operator]: its position in items */
@@ -38,7 +38,7 @@ struct parallel {
   int *union_of;
   uint64_t *ancestors;         /* [operator][n_words]: bit o is set if it depends on operator o */
   size_t n_words;
-  bool divides;                /* the graph is series-parallel, as far as known */
+  bool divides;                /* no part was found that cannot be divided */
 };
 
 /* ---- merging ---- */
@@ -102,7 +102,7 @@ static int merge(struct parallel *p, const struct mafat_span *parts, int n, stru
   return n_out;
 }
 
-/* Returns the first position in the part before which live bytes are fewest. */
+/* Returns the position before which the part's live bytes are fewest; the first of equals. */
 static int lowest(const struct item *items, struct mafat_span part)
 {
   int64_t sum = 0, least = 0;
@@ -118,7 +118,7 @@ static int lowest(const struct item *items, struct mafat_span part)
 
 /* Merges n parallel parts. Each is divided where its live bytes are fewest. The first halves are
  * merged backwards in time, where live bytes only rise above their start as `merge` needs; then the
- * second halves follow. parts: room for 2 n, of which n are filled. */
+ * second halves follow. parts: array of 2 n spans, of which the first n are filled. */
 static void merge_parts(struct parallel *p, struct mafat_span all, struct mafat_span *parts, int n)
 {
   struct mafat_span *falling = parts, *rising = parts + n;
@@ -187,8 +187,8 @@ static int divide_into_parallel(struct parallel *p, struct mafat_span all, struc
  * part before. Returns the number of parts. */
 static int divide_into_series(struct parallel *p, struct mafat_span all, struct mafat_span *parts)
 {
-  /* [position]: its operator depends on all operators before this position; then, whether a part
-   * begins here */
+  /* waits[position], first: the operator there depends on all operators of `all` before position
+   * waits[position]; later: whether a part begins there */
   int n = 0, least = all.end, *waits = p->union_of;
   for (int i = all.begin; i < all.end; i++) {
     waits[i] = all.begin;
@@ -239,8 +239,8 @@ static void find_ancestors(struct parallel *p)
   }
 }
 
-/* Fills the items with the bytes of each step. If each buffer has one reader, they are the same in
- * any order. A buffer with several readers counts as freed by the one that is last in this
+/* Fills the items with the bytes of each step. If each buffer has one reader, these bytes are the
+ * same in any order. A buffer with several readers counts as freed by the one that is last in this
  * order. */
 static void measure_steps(struct parallel *p, const int *order)
 {

@@ -13,8 +13,8 @@ static bool count_lists(struct mafat_lists *l, int n, struct mafat_heap *heap)
   return l->at != NULL;
 }
 
-/* Allocates the items and replaces counts by positions: at[i + 1] becomes the begin of list i. As
- * `put` raises it with each item, it is the end of list i at last. */
+/* Allocates the items and replaces counts by positions: at[i + 1] becomes the start of list i. Each
+ * `put` to list i raises it, so that it ends up as the end of list i. */
 static bool open_lists(struct mafat_lists *l, int n, struct mafat_heap *heap)
 {
   for (int i = 0; i < n; i++) l->at[i + 1] += l->at[i];

@@ -36,7 +36,7 @@ struct mafat_op_graph {
   const bool *kept;      /* [buffer]: it is live to the end; NULL: none is */
   const uint64_t *work;  /* [operator]: bytes of scratch; NULL: none needs any */
   /* [operator]: its output may take the place of an input that it reads for the last time, if that
-   * is at least as large; NULL: none does */
+   * input is at least as large; NULL: none does */
   const bool *in_place;
 };
 
@@ -61,7 +61,7 @@ struct mafat_op_scheduler {
   struct mafat_heap *heap;
   const struct mafat_op_graph *graph;
   struct mafat_lists uses;          /* [operator]: indices of its uses in the graph */
-  struct mafat_op_schedule_fact *facts;    /* [i]: of the use uses.items[i] */
+  struct mafat_op_schedule_fact *facts;    /* [i]: facts of the use uses.items[i] */
   struct mafat_lists before, after; /* [operator]: predecessors; successors */
   int *n_makers, *n_readers;        /* [buffer] */
   /* No order has a smaller peak than this: the bytes live from the start or, if more, the most

@@ -42,8 +42,8 @@ struct mafat_splits {
 struct mafat_partition {
   int n[MAFAT_N_SPLIT_AXES];       /* number of parts; 1: not split, and bounds are NULL */
   int *bounds[MAFAT_N_SPLIT_AXES]; /* n + 1 bounds, from 0 to the extent */
-  /* The parts along channels are of the input's channels, which the layer sums. Each part adds its
-   * share to all output channels. */
+  /* The parts along channels divide the input's channels, over which the layer sums. Each part adds
+   * its share to all output channels. */
   bool sums;
   int lanes; /* channels of a part, if several parts share a channel block: 1, 2, 4 or 8; else 0 */
 };

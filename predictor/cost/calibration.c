@@ -1,5 +1,5 @@
-/* Built-in prices of all kernel levels, for machines without a calibration. Called by api/model.c
- * and runner/calibrate/. Changes only the struct that it fills in. */
+/* Built-in prices of all kernel levels, for machines without a calibration, and the names of terms.
+ * Called by api/model.c and runner/calibrate/. Changes only the struct that it fills in. */
 #include "predictor/cost/calibration.h"
 
 #include "base/tuning.h"

@@ -12,7 +12,9 @@
 
 /* Kinds of work, counted by predictor/cost/work.c. Comments name the unit that is counted. */
 enum mafat_term {
-  MAFAT_TERM_STEP,             /* steps; also fused layers, and their calls for a few rows */
+  /* steps, and layers fused into them; a depthwise layer inside a 1x1 convolution counts once for
+   * each block of rows */
+  MAFAT_TERM_STEP,
   MAFAT_TERM_UNIT,             /* kernel calls, each for a block of rows and a panel */
   MAFAT_TERM_CONV_MACS,        /* products of kernels 3x3 and larger, whole vectors */
   MAFAT_TERM_POINT_MACS,       /* products of 1x1 convolutions */
@@ -34,8 +36,8 @@ enum mafat_term {
   MAFAT_TERM_MOVED,            /* floats copied, added, scaled, activated */
   MAFAT_TERM_GATHERED,         /* floats copied one by one: flattening, upsampling, averages */
   MAFAT_TERM_REORDERED,        /* floats copied one by one across the whole map: reorg */
-  MAFAT_TERM_BOX_VALUES,       /* values of heads, activated row by row */
-  MAFAT_TERM_CLASS_VALUES,     /* values of heads read pixel by pixel; softmax */
+  MAFAT_TERM_BOX_VALUES,       /* values of detection heads, activated row by row */
+  MAFAT_TERM_CLASS_VALUES,     /* values of detection heads, read pixel by pixel; softmax */
   MAFAT_TERM_DENSE_MACS,       /* connected and local layers */
   /* Bytes farther away than a core's own caches (far), and those among them that come from memory
    * (cold). The price of cold bytes is added to that of far bytes. */
@@ -70,11 +72,11 @@ struct mafat_calibration {
                                            register tile */
   int few_filters, few_pixels; /* a panel of at most few_filters filters is narrow: another level
                                   computes it, with register tiles of few_pixels; 0: none is */
-  int integer_lanes, integer_pixels, integer_vectors; /* the same for integer kernels; lanes: sums
-                                                         per vector */
+  /* as lanes, tile_pixels and tile_vectors, for integer kernels; integer_lanes: sums per vector */
+  int integer_lanes, integer_pixels, integer_vectors;
   double near_bytes, far_bytes; /* bytes in a core's own caches; in the last cache before memory */
   double ns[MAFAT_N_TERMS];     /* nanoseconds for one unit of each term */
-  double thread_step_ns;        /* additional for each step, if there are several threads */
+  double thread_step_ns;        /* added for each step if there are several threads */
   double disk_ns;               /* for one byte read sequentially, past the page cache */
   double disk_wait_ns;          /* latency of a read when no other is queued */
   double read_ns;               /* processor time for each read */

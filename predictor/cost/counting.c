@@ -126,7 +126,7 @@ static const struct mafat_group *group_of(const struct mafat_counting *c)
 }
 
 /* Bytes of the video frame, if it is alive while the group runs; else 0. Between two steps of a
- * layer only one of its rows is touched. */
+ * layer, only one row of the frame is touched. */
 static double idle_bytes(const struct mafat_counting *c)
 {
   const struct mafat_layout *layout = c->context->layout;

@@ -17,7 +17,8 @@ struct mafat_work_context {
   const struct mafat_plan *plan;
   const struct mafat_layout *layout;
   const struct mafat_calibration *calibration;
-  double run_bytes;     /* bytes touched in a run, between two uses of data used once a run */
+  /* bytes touched in a run, so also between two uses of data that a run uses once */
+  double run_bytes;
   int turn_group;       /* group for which turn_bytes was computed; -1: none */
   double turn_bytes;    /* bytes touched between two steps of a layer of that group */
 };
@@ -102,15 +103,15 @@ void mafat_count_activation(struct mafat_counting *c, double outputs);
 /* Filters divided as in the kernels: panels in tiles of tile_vectors. */
 struct mafat_width {
   double vectors; /* vectors in all panels but narrow ones */
-  double tiles;   /* tiles of tile_vectors vectors in these */
+  double tiles;   /* tiles of tile_vectors vectors in those panels */
   double narrow;  /* narrow panels (calibration.h: few_filters) */
   int panels;     /* all panels */
 };
 
 struct mafat_width mafat_counting_width(const struct mafat_counting *c);
 
-/* Inner loops over `channels`: one for each block of 16 and row of taps if the pixels of a block
- * are contiguous, else one for each tap. */
+/* Number of inner loops over `channels`. A block of 16 channels has one for each row of the window
+ * if its pixels are contiguous, else one for each tap. */
 double mafat_counting_runs(const struct mafat_counting *c, struct mafat_span channels);
 
 /* Counts the register tiles of rows x cols pixels and the filters of `w`. Each output sums `taps`
@@ -123,9 +124,9 @@ void mafat_count_tiles(struct mafat_counting *c, enum mafat_term macs, double ro
 /* Counts `passes` passes over `bytes` bytes of weights. Only the first reads them from afar. */
 void mafat_count_weights(struct mafat_counting *c, double bytes, double passes);
 
-/* Counts bytes of the input and output maps of a step. It reads what the step before wrote, or part
- * of a whole map. It overwrites a dead buffer: a rolling window's rows were last used in the
- * layer's previous step, or never; other buffers one or two layers ago. */
+/* Counts bytes of the input and output maps of a step. The step reads what the step before wrote,
+ * or part of a whole map. It overwrites a dead buffer. Rows of a rolling window were last used in
+ * the layer's previous step, or never; other buffers were last used one or two layers ago. */
 void mafat_count_maps(struct mafat_counting *c, double in_bytes, double out_bytes);
 
 /* Divides the step's rows among the threads. Counts n units of `term`, and the maps' bytes. */

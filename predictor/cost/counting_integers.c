@@ -44,7 +44,7 @@ static void count_outputs(struct mafat_counting *c, double n)
               n * (c->layer->quantization.rounding == MAFAT_REQUANTIZE_EVEN ? even : 1));
 }
 
-/* Counts one panel of `filters` filters over rows x cols pixels; quads: of one output. */
+/* Counts one panel of `filters` filters over rows x cols pixels; quads: those of one output. */
 static void count_panel(struct mafat_counting *c, int filters, double rows, int cols,
                         struct quads quads)
 {
@@ -72,8 +72,9 @@ void mafat_count_integers(struct mafat_counting *c, double blocks)
   }
 }
 
-/* Cost of an output: products, each of a pair of rows, and columns assembled for them. In windows 3
- * wide, outputs in whole vectors (`whole`) share the assembled columns of their neighbours. */
+/* Cost of an output: its products, each of which takes a pair of rows, and the columns of inputs
+ * that are assembled for them. In windows that are 3 columns wide, outputs in whole vectors
+ * (`whole`) share the assembled columns of their neighbours. */
 static double depthwise_work(const struct mafat_layer *l, int lanes, bool whole)
 {
   enum { WIDE = 16, COLUMN = 2, ALONE = 4 };

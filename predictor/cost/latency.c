@@ -1,6 +1,6 @@
 /* Predicts the milliseconds of a plan by a dry walk of its schedule. Called by api/choose.c, the
- * searches and predictor/transfers/prices.c. Opens a schedule and fetches in the plan's heap, and
- * closes them. */
+ * searches (search/best, search/common, search/motes), predictor/transfers/prices.c and
+ * runner/calibrate. Opens a schedule and fetches in the plan's heap, and closes them. */
 #include "predictor/cost/latency.h"
 
 #include "predictor/schedule/fetches.h"
@@ -8,31 +8,32 @@
 
 #include <string.h>
 
-/* A read in the ring, as in runner/weights/stream.c. */
+/* A read of weights into the ring buffer, as in runner/weights/stream.c. */
 struct read {
   struct mafat_fetch fetch;
   double window; /* bytes occupied in the ring */
   double done;   /* time at which the read ends */
 };
 
-/* Simulation of a processor and a disk with the ring between them. Times are nanoseconds since the
- * run began. */
+/* Simulates a processor and a disk, with the ring buffer of weights between them. Times are
+ * nanoseconds since the run began. */
 struct read_pipeline {
   const struct mafat_calibration *calibration;
   struct mafat_fetches *fetches;
   struct mafat_fetch next;      /* next read to submit, if has_next */
   bool has_next, begun;         /* begun: a step has needed weights; now the ring is kept full */
   double ring_bytes, used;      /* the ring's size, and its bytes in use */
-  struct read reads[MAFAT_READS_DEPTH]; /* circular: `n` from `first` on, the first n_taken of them
-                                           in use by the current step */
+  /* circular: n reads from index `first` on; the current step uses the first n_taken of them */
+  struct read reads[MAFAT_READS_DEPTH];
   unsigned first, n, n_taken;
   double now, disk_free;        /* processor's time; end of the disk's last read */
   double waiting, reading;      /* sums for struct mafat_latency */
   bool packed;                  /* weights are in kernel order */
 };
 
-/* Latency of a read besides its transfer: full if it is alone in the ring, zero if there are ENOUGH
- * to keep the disk busy. Measured to be about proportional in between. */
+/* Latency of a read besides its transfer: the whole latency if the read is alone in the ring, zero
+ * if there are ENOUGH reads to keep the disk busy. In between it is about proportional, as
+ * measured. */
 static double wait_ns(const struct read_pipeline *p)
 {
   enum { ENOUGH = 8 };

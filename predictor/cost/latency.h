@@ -21,7 +21,8 @@ int mafat_latency_predict(struct mafat_latency *out, const struct mafat_network 
                           const struct mafat_calibration *c);
 
 /* Fills ms[plan->n_layers] with the kernel time of each layer's steps. The time of a fused layer
- * counts for the layer in whose step it is computed. MAFAT_ENOMEM. */
+ * counts for the layer in whose step it is computed. Returns MAFAT_ENOMEM or MAFAT_ELIMIT on
+ * failure. */
 int mafat_latency_of_layers(double *ms, const struct mafat_network *n,
                             const struct mafat_plan *plan, const struct mafat_layout *layout,
                             const struct mafat_calibration *c);

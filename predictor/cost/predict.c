@@ -1,5 +1,5 @@
 /* Adds up the charge of a plan from its layout and the process footprint. Called by api/ and
- * search/common/front.c. Pure functions. */
+ * search/common/front.c. Touches only its arguments. */
 #include "predictor/cost/predict.h"
 
 #include "predictor/plan/boxes_room.h"

@@ -1,5 +1,5 @@
 /* Predicts the memory of a run, by category, from the plan's layout and the process footprint.
- * Called by api/, search/common and runner/calibrate. Pure functions. */
+ * Called by api/, search/common and runner/calibrate. Touches only its arguments. */
 #ifndef MAFAT_PREDICTOR_COST_PREDICT_H
 #define MAFAT_PREDICTOR_COST_PREDICT_H
 
@@ -27,8 +27,9 @@ struct mafat_footprint {
                                                not in process_bytes */
   unsigned decoders;    /* MAFAT_DECODER_*: decoders whose code is resident */
   size_t decoder_bytes; /* part of the decoder loaded after process_bytes was measured */
-  size_t opening_bytes; /* resident while a plan is chosen, with code used only then, and the
-                           search's heap once known */
+  /* resident while a plan is chosen, with code used only then, and with the search's heap as soon
+   * as its size is known */
+  size_t opening_bytes;
   size_t program_bytes; /* size of the program's file, which the kernel may read whole at start */
   size_t image_bytes;   /* decoder state, without the network's input */
   size_t floats_bytes;  /* readers of float files; resident between runs too, unless the plan reads
@@ -44,7 +45,7 @@ struct mafat_footprint {
 /* Largest buffer that is alive when the arena has its peak. */
 struct mafat_peak {
   enum mafat_tag tag;
-  bool kept;    /* it is all kept weights together, not a buffer; layer is -1 */
+  bool kept;    /* the peak is not a buffer, but all kept weights together; layer is -1 */
   int layer;    /* tensor or layer that owns the buffer; -1 for I/O */
   size_t bytes;
 };
@@ -78,12 +79,12 @@ enum {
   MAFAT_PAGE_TABLES = 8 * MAFAT_PAGE, /* lowest-level page tables in partial use: code, heap,
                                          stack, arena */
   /* The kernel charges 64 pages to the cgroup at a time for each processor, and returns unused ones
-   * late. Counted in addition to the reserve. With 384 KB for both and a waiting shell in the
-   * cgroup, 2 of 802 runs at the predicted charge swapped pages. */
+   * late. This is counted in addition to the reserve. With 384 KB for both and a waiting shell in
+   * the cgroup, 2 of 802 runs at the predicted charge swapped pages. */
   MAFAT_CHARGE_AHEAD = 64 * MAFAT_PAGE
   /* MAFAT_DEFAULT_RESERVE_BYTES (mafat.h): after drop_caches, ext4's records of opened files used
-   * 0.16 to 0.25 MiB of page cache and kernel memory; a static launcher's pages 0.1 to 0.3. Unused
-   * parts are reclaimed. */
+   * 0.16 to 0.25 MiB of page cache and kernel memory; pages of a static launcher used 0.1 to 0.3
+   * MiB. The kernel can reclaim these. */
 };
 
 /* Bytes by which a prediction may exceed the measurement, in addition to 2 % of it. */
@@ -97,8 +98,8 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
 /* Returns the largest charge while a plan is chosen: a lower bound for every plan's charge. */
 size_t mafat_predict_opening(const struct mafat_footprint *footprint);
 
-/* Returns the charge of the same prediction with a process larger by more_bytes: the same bytes as
- * mafat_predict would give. */
+/* Returns the charge that mafat_predict would give if the process were larger by more_bytes.
+ * charge_bytes and resident_bytes are those of its prediction. */
 size_t mafat_predict_charge_with(size_t charge_bytes, size_t resident_bytes, size_t more_bytes);
 
 #endif

@@ -15,7 +15,8 @@ struct runner {
   struct mafat_step step; /* next step, if has_step */
   bool has_step;
   double speed;        /* relative to the calibrated machine */
-  double now, sending; /* its time, and the end of its last transmission; nanoseconds */
+  /* the rank's current time and the end of its last transmission, in nanoseconds */
+  double now, sending;
   struct mafat_rank_costs *costs;
 };
 

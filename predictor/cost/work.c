@@ -1,5 +1,5 @@
-/* Counts the work of a step: calls the count function of each layer in it. Called by the latency
- * predictions, search/best/costs.c and runner/calibrate/. Allocates nothing. */
+/* Counts the work of a step: calls the count function of each layer in it. Called by latency.c,
+ * rank_latency.c, search/best/costs.c and runner/calibrate/. Allocates nothing. */
 #include "predictor/cost/work.h"
 
 #include "predictor/plan/fusion.h"

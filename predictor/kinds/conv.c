@@ -13,8 +13,8 @@
 
 /* ---- scratch ---- */
 
-/* Chooses the output rows per kernel call: as many as the limits of the call's pointer table and
- * input bytes (of MAFAT_SPLIT_CHANNELS channels) allow. */
+/* Chooses how many output rows a kernel call computes: as many as fit the call's pointer table and
+ * the limit of input bytes, which are counted for at most MAFAT_SPLIT_CHANNELS channels. */
 static int choose_rows(const struct mafat_conv_request *r, int n_block_slices)
 {
   const struct mafat_layer *l = r->layer;
@@ -85,7 +85,7 @@ static bool plan_direct(const struct mafat_conv_request *r, struct mafat_scratch
 }
 
 /* Most bytes of the rows of a fused depthwise layer. In quantized layers, whose maps are smaller,
- * it depends on the input map. */
+ * the limit depends on the size of the input map. */
 static size_t inner_limit(const struct mafat_layer *l)
 {
   if (l->out_type == MAFAT_F32) return MAFAT_SCRATCH_INNER_BYTES;
@@ -94,8 +94,8 @@ static size_t inner_limit(const struct mafat_layer *l)
   return share < MAFAT_SCRATCH_INNER_MOST ? (size_t)share : MAFAT_SCRATCH_INNER_MOST;
 }
 
-/* A depthwise layer inside a 1x1 convolution: its rows are in the worker's slot, where the 1x1
- * reads them. Both layers use the same pointer tables, one after the other. */
+/* Plans a depthwise layer inside a 1x1 convolution. Its rows are in the worker's slot, where the
+ * 1x1 reads them. Both layers use the same pointer tables, one after the other. */
 static bool plan_inner_depthwise(const struct mafat_conv_request *r, struct mafat_scratch *s)
 {
   const struct mafat_layer *l = r->layer;
@@ -123,8 +123,8 @@ static bool plan_inner_depthwise(const struct mafat_conv_request *r, struct mafa
          mafat_scratch_append_widened(s, inner > outer ? inner : outer);
 }
 
-/* A depthwise layer in place: input rows of a channel block that later outputs still need are
- * copied to the worker's slot before they are overwritten. */
+/* Plans a depthwise layer that runs in place. Input rows of a channel block that later outputs
+ * still need are copied to the worker's slot before they are overwritten. */
 static bool plan_kept_depthwise(const struct mafat_conv_request *r, struct mafat_scratch *s)
 {
   const struct mafat_layer *l = r->layer;
@@ -237,8 +237,9 @@ static void count_depthwise(struct mafat_counting *c)
   } else {
     blocks = share_blocks(c, 1);
   }
-  /* Measured in steps: a whole map by itself costs one more than inside a 1x1. Inside, each block
-   * of rows but the first costs one; for integers the price of calls includes that. */
+  /* In prices of a step, as measured: computing a whole map outside a 1x1 convolution costs one
+   * more. Inside one, each block of rows but the first costs one; for integers, the price of kernel
+   * calls includes that. */
   bool integer = mafat_counting_is_integer(c), whole = !mafat_counting_takes_turns(c);
   mafat_count(c, MAFAT_TERM_STEP, inside ? (integer ? 0 : blocks - 1) : whole ? 1 : 0);
   if (integer) {
@@ -247,7 +248,8 @@ static void count_depthwise(struct mafat_counting *c)
     mafat_count(c, MAFAT_TERM_DEPTHWISE_MACS, outputs * mafat_window_area(&l->window));
     mafat_count_activation(c, outputs);
   }
-  /* Inside a 1x1 it writes the same few rows of scratch repeatedly, which stay in near caches. */
+  /* Inside a 1x1 convolution, the layer writes the same few rows of scratch again and again, and
+   * these stay in near caches. */
   double bytes = inside ? 0 : outputs * mafat_dtype_size(l->out_type);
   mafat_count_maps(c, mafat_counting_in_bytes(c), bytes);
 }

@@ -1,5 +1,5 @@
 /* Scratch of convolutions: what conv.c and conv_winograd.c share, and how the executor divides rows
- * among threads. Included by these files and by runner/engine/kinds/conv.c. */
+ * among threads. Included by these files and by runner/engine/kinds/conv.c. Allocates nothing. */
 #ifndef MAFAT_PREDICTOR_KINDS_CONV_H
 #define MAFAT_PREDICTOR_KINDS_CONV_H
 
@@ -24,13 +24,14 @@ struct mafat_conv_request {
 /* Number of panels of an ungrouped convolution. */
 int mafat_conv_layer_panels(const struct mafat_layer *l);
 
-/* Returns rows_per_call, or fewer rows if n_threads threads would get too few calls of the `rows`
- * rows. units_per_call: work items into which a call is divided. */
+/* Returns rows_per_call, or fewer rows if n_threads threads would otherwise get too few calls for a
+ * step's `rows` rows. units_per_call: work items into which a call is divided. */
 int mafat_conv_share_rows(int rows_per_call, int rows, int units_per_call, int n_threads);
 
-/* Number of blocks, each of at most rows_per_call rows, in which `rows` rows are computed. A block
- * has n units (panels or groups); the threads get equal numbers of units, if possible. At most
- * `lines`: the number of rows, or of pairs of rows if these stay together. */
+/* Returns the number of blocks in which `rows` rows are computed, with at most rows_per_call rows
+ * each. A block has n units (panels or groups); the threads get equal numbers of units, if
+ * possible. There are at most `lines` blocks: the number of rows, or of pairs of rows if these stay
+ * together. */
 int mafat_conv_blocks(int rows, int lines, int rows_per_call, int n, int n_threads);
 
 /* Appends a row of zeros to each worker's slot, as long as the inputs of `cols` outputs. False on

@@ -19,7 +19,7 @@ enum {
   LARGE_TURN_TILES = 64,
   TURN_VALUES_BYTES = 8 << 20, /* most bytes of a turn's values */
   TURN_CHANNELS = 128,         /* input channels whose weights are transformed at a time */
-  /* the same if the input is transformed in a separate step: such plans have little memory */
+  /* TURN_CHANNELS if the input is transformed in a separate step: such plans have little memory */
   SLICE_CHANNELS = 64,
   KEPT_WEIGHTS_BYTES = 1280 << 10 /* transformed weights up to this size are kept for a step */
 };
@@ -37,7 +37,8 @@ static int choose_tile_rows(const struct mafat_conv_request *r, int tiles_across
   int wanted = r->winograd->size == MAFAT_WINOGRAD_4X4 ? TURN_TILES : LARGE_TURN_TILES;
   int rows = mafat_max(mafat_min(mafat_divide_up(wanted, tiles_across), by_bytes), 1);
   rows = mafat_min(rows, tiles_down);
-  return mafat_divide_up(tiles_down, mafat_divide_up(tiles_down, rows)); /* even turns */
+  /* makes turns nearly equal */
+  return mafat_divide_up(tiles_down, mafat_divide_up(tiles_down, rows));
 }
 
 /* True if values are computed once for all threads. Not with more turns than threads: then few
@@ -58,7 +59,7 @@ static double time_used(int tiles_down, int turns, int n_panels, int n_threads)
 }
 
 /* Chooses the number of turns: as wanted, or more if threads would be idle too long. Each turn
- * transforms the weights again, so no more than necessary. */
+ * transforms the weights again, so there are no more turns than necessary. */
 static int share_turns(int wanted, int tiles_down, int n_panels, int n_threads)
 {
   const double enough = 7. / 8;
@@ -187,7 +188,7 @@ static const struct {
     [MAFAT_WINOGRAD_4X4] = {1, 1, 1}, [MAFAT_WINOGRAD_6X6] = {2.4, 2, 3.2}};
 
 /* Counts the input transform of `tiles` tiles, each done `times` times; turn_values: bytes of
- * values between writing and reading one. */
+ * values that are touched between writing a value and reading it. */
 static void count_input(struct mafat_counting *c, const struct mafat_winograd *g, double tiles,
                         double times, double turn_values)
 {
@@ -205,13 +206,13 @@ static void count_input_share(struct mafat_counting *c, int tile_rows)
   mafat_count_share(c, tile_rows * (double)mafat_n_blocks(c->layer->in.c));
 }
 
-/* How often a turn's values are computed, on average: once by each thread that computes panels of
- * the turn, or once if they are shared. */
+/* Returns how often a turn's values are computed, on average: once by each thread that computes
+ * panels of the turn, or once if the threads share values. */
 static double makers_of_values(const struct mafat_counting *c, int turns, int n_panels)
 {
   int n_threads = c->context->plan->n_threads;
   if (c->scratch->shared_values || turns % n_threads == 0) return 1;
-  /* twice in turns that are divided between two threads */
+  /* values of a turn that is divided between two threads are computed twice */
   double makers = 1 + (n_threads - 1.) / turns;
   return makers < n_panels ? makers : n_panels;
 }

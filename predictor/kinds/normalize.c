@@ -1,13 +1,13 @@
-/* Counts the work of normalizations and softmax over channels. Called by cost/work.c and
- * schedule/scratch.c through the table in kinds.c. Allocates nothing. */
+/* Plans the scratch and counts the work of normalizations and softmax over channels. Called by
+ * cost/work.c and schedule/scratch.c through the table in kinds.c. Allocates nothing. */
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 #include "predictor/schedule/scratch.h"
 
 enum {
   /* costs in gathered floats */
-  PASSES = 3,         /* of a value: it is gathered, summed and scattered */
-  EXPONENTIAL = 3,    /* of its exponential, if there is one */
+  PASSES = 3,         /* of a value, which is gathered, summed and scattered */
+  EXPONENTIAL = 3,    /* of a value's exponential, if the layer needs it */
   PIXEL = 8           /* fixed cost of each pixel */
 };
 

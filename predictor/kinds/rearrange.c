@@ -18,8 +18,9 @@ static int columns_of(const struct mafat_part *p)
 }
 
 /* Cost of a part, in gathered elements; measured. Runs of two or three channels cost more than
- * single channels: for these an address is computed once for all columns, and several columns are
- * copied at a time. A step of two channels is cheaper, because shuffles extract them. */
+ * single channels: for single channels, an address is computed once for all columns, and several
+ * columns are copied at a time. A step of two channels is cheaper, because shuffles extract
+ * them. */
 static double picks_of(const struct mafat_part *p)
 {
   if (mafat_part_run(p) > 1) return (double)mafat_part_elements(p) * (1.5 + 20.0 / columns_of(p));

@@ -1,4 +1,5 @@
-/* Counts the work of copying elements, for the kinds rearrange and split. Called by split.c. */
+/* Counts the work of copying elements, for the kinds rearrange and split. Called by rearrange.c and
+ * split.c. Changes only the counts. */
 #ifndef MAFAT_PREDICTOR_KINDS_REARRANGE_H
 #define MAFAT_PREDICTOR_KINDS_REARRANGE_H
 

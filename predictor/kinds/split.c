@@ -2,7 +2,7 @@
  * kinds.c. Allocates nothing. */
 #include "predictor/kinds/rearrange.h"
 
-/* A step covers the first output's pixels; all outputs together have all / first as many
+/* A step covers the first output's pixels; all outputs together have all / first times as many
  * elements. */
 static void count_split(struct mafat_counting *c)
 {
