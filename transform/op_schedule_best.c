@@ -24,7 +24,7 @@ enum {
 
 /* A set of operators that have run, and the best known order of them. */
 struct order_state {
-  uint64_t hash;       /* of the set */
+  uint64_t hash;       /* hash of the set */
   uint64_t peak, live; /* most bytes of a step so far; live bytes now */
   int set;             /* index of the set */
   int trace;           /* index of the trace's last entry; -1: only free operators have run */

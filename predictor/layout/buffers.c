@@ -72,8 +72,8 @@ static int owner_of(const struct mafat_layout_maker *m, int tensor)
   return tensor;
 }
 
-/* Finds the number of slots of each in-place ring, which maps share: as many as each map, or its
- * operand plus their overlap distance, needs. */
+/* Finds the number of row slots of each in-place ring, which several maps share: enough for each
+ * map, and for the operand that it overwrites plus their overlap distance. */
 static void size_rings(struct mafat_layout_maker *m)
 {
   const int *ring_shared_with = m->plan->ring_shared_with,
@@ -100,7 +100,7 @@ static void find_slots(struct mafat_layout_maker *m, int tensor)
 
 static int size_tensor(struct mafat_layout_maker *m, int tensor);
 
-/* Gives the tensor the buffer of the one that it overwrites, and extends the buffer's lifetime.
+/* Gives the tensor the buffer of the tensor that it overwrites, and extends the buffer's lifetime.
  * Returns the buffer; -1: sizes overflow. */
 static int share_place(struct mafat_layout_maker *m, int tensor)
 {
@@ -116,13 +116,14 @@ static int share_place(struct mafat_layout_maker *m, int tensor)
   return place->buffer;
 }
 
-/* Finds the row size and slots of a tensor, and creates its buffer or shares another's. */
+/* Finds the row size and slots of a tensor, and creates its buffer or shares that of another
+ * tensor. */
 static int size_tensor(struct mafat_layout_maker *m, int tensor)
 {
   struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
   const struct mafat_extent *e = &m->extents[tensor];
   enum mafat_dtype type = mafat_network_tensor_type(m->network, tensor);
-  /* also if nothing is held: the tensor may be in the first band of an operand */
+  /* set also for a tensor of which nothing is held: it may be in the first band of an operand */
   t->element_bytes = (unsigned char)mafat_dtype_bytes(type, 1);
   if (e->rows == 0) return MAFAT_OK;
   if (t->buffer >= 0) return MAFAT_OK; /* already set by a tensor that shares it */
@@ -225,7 +226,8 @@ static int size_frame(struct mafat_layout_maker *m)
   return MAFAT_OK;
 }
 
-/* Adds the kept weights of a step's layers to kept_bytes, and creates buffers for loaded ones. */
+/* Adds the kept weights of a step's layers to kept_bytes, and creates buffers for loaded
+ * weights. */
 static int size_weights(struct mafat_layout_maker *m, int layer)
 {
   struct mafat_layout *layout = m->layout;
@@ -244,8 +246,8 @@ static int size_weights(struct mafat_layout_maker *m, int layer)
   return MAFAT_OK;
 }
 
-/* Creates the ring and the buffers for streamed and loaded weights, alive from the first step that
- * needs such weights to the last. */
+/* Creates the buffers for reading weights that are not kept: the ring, and those for a panel and
+ * for scales and biases. They live from the first step that needs such weights to the last. */
 static int size_io(struct mafat_layout_maker *m)
 {
   struct mafat_layout *layout = m->layout;

@@ -1,5 +1,6 @@
-/* Walks the schedule dry to find the extents of tensors and steps, and counts MACs. Called by
- * maker.c. Fills the maker's lists; allocates nothing. */
+/* Walks the schedule, without computing anything, to find the extents of tensors and steps, and
+ * counts multiplications (MACs). Called by maker.c. Fills the maker's lists and the layout's
+ * counts; allocates nothing. */
 #include "predictor/layout/maker.h"
 
 #include "predictor/plan/fusion.h"
@@ -40,7 +41,8 @@ static void share_pads(struct mafat_layout_maker *m)
   }
 }
 
-/* Extends what is held of a tensor by a box and some channels. */
+/* Extends the extent of a tensor, that is, how much of it is held at a time, by a box and some
+ * channels. */
 static void hold(struct mafat_layout_maker *m, int tensor, struct mafat_box held,
                  struct mafat_span channels)
 {
@@ -61,7 +63,8 @@ static uint64_t link_macs(const struct mafat_layer *l, const struct mafat_link *
                                mafat_span_size(link->filters), mafat_span_size(link->channels));
 }
 
-/* The products that the kernels compute for it, with the padding of panels and tiles. */
+/* Products that the kernels compute for one layer of a step, including the padding of panels and
+ * tiles. */
 static uint64_t link_padded_macs(const struct mafat_plan *plan, const struct mafat_layer *l,
                                  const struct mafat_link *link)
 {
@@ -104,8 +107,9 @@ static uint64_t macs_once(const struct mafat_layout_maker *m, int layer)
   return macs;
 }
 
-/* True for the first part of a divided step; the others hold the same pixels. Also true for each
- * panel of a panel fusion, whose panels use the buffer one after the other. */
+/* True for the first part of a divided step; the other parts hold the same pixels. Also true for
+ * each part of a panel fusion's convolution, because its panels use the buffer one after the
+ * other. */
 static bool is_first_part(const struct mafat_layout_maker *m, const struct mafat_step *step)
 {
   return mafat_step_begins(m->plan, step) ||

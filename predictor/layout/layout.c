@@ -1,5 +1,6 @@
-/* Frees a layout, and adds up the bytes of a tensor's buffers. Called by the folders that make
- * layouts (api/, search/, predictor/planning/). */
+/* Frees a layout, and adds up the bytes of a tensor's buffers. Called by api/, search/,
+ * predictor/layout, predictor/planning, predictor/transfers and runner/calibrate. Frees into the
+ * layout's heap. */
 #include "predictor/layout/layout.h"
 
 #include "base/part.h"

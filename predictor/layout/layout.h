@@ -1,7 +1,7 @@
 /* A layout: the list of all buffers of a run, with lifetimes, and offsets in one arena. It is made
- * by a dry walk of the schedule. The executor gets every pointer into the arena from this list, so
- * a run uses exactly the predicted bytes. Layouts are allocated in the plan's heap. Used by
- * predictor/, search/, runner/ and api/.
+ * by a walk over the schedule that computes nothing. The executor gets every pointer into the arena
+ * from this list, so a run uses exactly the predicted bytes. Layouts are allocated in the plan's
+ * heap. Used by predictor/, search/, runner/ and api/.
  *
  * A tensor is stored as rows of channel blocks,
  *   [row][block][left + columns + right][width of the block]
@@ -72,7 +72,7 @@ struct mafat_layout {
                                           footprint */
   int run_buffers;                     /* scratch buffer of the first run of parts
                                           (parts_scratch.h); the others follow */
-  int n_workers;                       /* scratch slots, one for each thread */
+  int n_workers; /* number of threads; each has a slot of its own in scratch */
   int *weights_buffers;                /* [layer]: buffer of packed weights, if loaded; else -1 */
   int ring_buffer, panel_buffer, affine_buffer; /* for streamed weights (fetches.h); -1: none */
   int frame_buffer;                    /* video: holds the frame when a run begins; -1: none */
@@ -97,8 +97,8 @@ struct mafat_layout {
   struct mafat_group_cost *groups;     /* [group] */
 };
 
-/* Makes the layout of a plan. MAFAT_ELIMIT when sizes overflow, MAFAT_ENOMEM; *out is NULL then.
- * The caller closes it, before the plan's heap. */
+/* Makes the layout of a plan. Returns MAFAT_ELIMIT when sizes overflow, or MAFAT_ENOMEM; *out is
+ * then NULL. The caller closes it, before the plan's heap. */
 int mafat_layout_make(struct mafat_layout **out, const struct mafat_network *n,
                       const struct mafat_plan *plan, struct mafat_diagnostic *d);
 /* Reduced layouts for searches, without offsets and MACs; total_bytes is bound_bytes. An outline
@@ -137,8 +137,8 @@ static inline bool mafat_layout_takes_rows(const struct mafat_layout *layout)
   return layout->n_inputs > 1 || (picture->buffer >= 0 && !picture->external);
 }
 
-/* Range of the arena in use before the first layer runs: the picture's map, a frame, and the gap
- * between them. */
+/* Returns the range of the arena, in bytes, that is in use before the first layer runs: the
+ * picture's map, a video frame, and the gap between them. */
 static inline void mafat_layout_before_layers(const struct mafat_layout *layout, size_t *begin,
                                               size_t *end)
 {

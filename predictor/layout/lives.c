@@ -1,6 +1,5 @@
 /* Finds the lifetimes of tensors and partition buffers, in the times of struct mafat_buffer
- * (layout.h). Called by maker.c; buffers.c calls the functions mafat_times_of_*. Fills the maker's
- * lists; allocates nothing. */
+ * (layout.h). Called by maker.c and buffers.c. Fills the maker's lists; allocates nothing. */
 #include "predictor/layout/maker.h"
 
 #include "predictor/plan/parts.h"
@@ -57,8 +56,9 @@ static void live_through(struct mafat_layout_maker *m, int tensor, struct mafat_
 }
 
 /* Extends the lives of the tensors that a step of `layer` reads. If layers run more than once, in
- * tiles or rows, tensors from outside the group live until its last step. If Winograd transforms
- * the whole input first, the input's life ends there, so the output can reuse its buffer. */
+ * tiles or rows, tensors from outside the group live until the group's last step. If Winograd
+ * transforms the whole input first, the input's life ends with that transform, so the output can
+ * reuse its buffer. */
 static void note_reads(struct mafat_layout_maker *m, int layer)
 {
   int group = m->plan->group_of[layer], begin = 2 * m->plan->position[layer];
@@ -72,7 +72,7 @@ static void note_reads(struct mafat_layout_maker *m, int layer)
   }
 }
 
-/* Extends the lives of what a layer of a group without parts reads and writes. */
+/* Extends the lives of the tensors that a layer reads and writes, for groups without parts. */
 static void note_step(struct mafat_layout_maker *m, int layer)
 {
   const struct mafat_group *g = mafat_plan_group(m->plan, layer);
@@ -136,7 +136,8 @@ static void note_buffers_made(struct mafat_layout_maker *m, const struct mafat_l
   }
 }
 
-/* Extends the lives of what a group's parts read and write; finds the times of its layers. */
+/* Extends the lives of the tensors that a group's parts read and write; finds the times of its
+ * layers. */
 static void note_parts(struct mafat_layout_maker *m, int group)
 {
   const struct mafat_parts *parts = m->plan->parts;
@@ -153,14 +154,14 @@ static void note_parts(struct mafat_layout_maker *m, int group)
   }
 }
 
-/* Lets an input live from the start of the run, as the caller writes it before. Not an input in
- * partition buffers, nor the inputs of a plan for one rank: there, steps read them. */
+/* Lets an input live from the start of the run, because the caller writes it before. Inputs in
+ * partition buffers, and the inputs of a plan for one rank, are left out: steps read these. */
 static void note_input(struct mafat_layout_maker *m, int input)
 {
   const struct mafat_usage *u = &m->schedule->usage[input];
   if (!u->needed || mafat_parts_partition(m->plan, input) || m->plan->rank >= 0) return;
   live(m, input, 0);
-  /* an output is an alias of the input */
+  /* an output of the network is an alias of the input */
   if (u->last_use == m->plan->n_layers) live(m, input, 2 * m->plan->n_positions - 1);
   if (!u->external) live_through(m, input, mafat_times_of_group(mafat_plan_group(m->plan, input)));
 }

@@ -1,6 +1,6 @@
 /* Makes a layout from a plan, in full or reduced (mafat_layout_make, outline and sketch). Called by
- * api/, the searches, predictor/planning/, predictor/transfers/ and runner/calibrate/. Allocates
- * the layout from the plan's heap; frees temporary memory and the schedule before it returns. */
+ * api/, search/, predictor/planning/, predictor/transfers/ and runner/calibrate/. Allocates the
+ * layout from the plan's heap; frees temporary memory and the schedule before it returns. */
 #include "predictor/layout/maker.h"
 
 #include "predictor/plan/boxes_room.h"

@@ -9,7 +9,7 @@
 #include "predictor/plan/plan.h"
 #include "predictor/schedule/schedule.h"
 
-/* Sizes of a tensor and of a layer's steps, found by the dry walk. */
+/* Sizes of a tensor and of a layer's steps, found by a walk over the schedule (extents.c). */
 struct mafat_extent {
   int rows, cols;         /* largest box of the tensor held at a time; cols with padding */
   int pixel_width;        /* elements kept of each pixel: the largest range of channels held */
@@ -27,13 +27,15 @@ struct mafat_layout_maker {
   struct mafat_schedule *schedule;
   struct mafat_layout *layout;
   struct mafat_extent *extents; /* [tensor] */
-  struct mafat_times *lives;    /* [tensor]: lifetime; in partition buffers: from the first time of
-                                   any of them to the last */
+  /* [tensor]: lifetime; of a tensor in partition buffers: from the first time of any of these to
+   * the last */
+  struct mafat_times *lives;
   struct mafat_times *partition_buffers;   /* [partition buffer]: lifetime. Tensor by tensor: its
                                               partition buffers, then its buffers of integer sums */
-  int *first_partition_buffer;             /* [tensor]: index in that list */
-  int *first_sums;              /* [tensor]: index in that list of its first buffer of sums; there
-                                   is one for each part of the map */
+  int *first_partition_buffer;             /* [tensor]: index of its first one in that list */
+  /* [tensor]: index in partition_buffers of its first buffer of sums; there is one for each part of
+   * the map */
+  int *first_sums;
   struct mafat_times *parts;    /* [layer]: first and last time of the steps of a layer in parts */
   int *slots;                   /* [tensor]: row slots of the in-place ring that it owns; 0: none */
   bool outline, sketch;         /* the layout is reduced (layout.h) */
@@ -42,7 +44,7 @@ struct mafat_layout_maker {
 
 /* lives.c: finds the first write and the last read of each tensor and partition buffer. */
 void mafat_layout_find_lives(struct mafat_layout_maker *m);
-/* From the group's first step to its last. */
+/* Returns the times from the group's first step to its last. */
 struct mafat_times mafat_times_of_group(const struct mafat_group *g);
 /* Lifetime of a step's scratch. Not for parts, which have their own (schedule/parts_scratch.h). */
 struct mafat_times mafat_times_of_step(const struct mafat_layout_maker *m, int layer);
@@ -50,8 +52,8 @@ struct mafat_times mafat_times_of_step(const struct mafat_layout_maker *m, int l
  * the whole group, because each tile needs them. */
 struct mafat_times mafat_times_of_weights(const struct mafat_layout_maker *m, int layer);
 
-/* extents.c: walks the schedule dry. Finds how much of each tensor is held at a time, with its
- * readers' padding, and the sizes of the steps. */
+/* extents.c: walks the schedule. Finds how much of each tensor is held at a time, with its readers'
+ * padding, and the sizes of the steps. */
 void mafat_layout_find_extents(struct mafat_layout_maker *m);
 
 /* buffers.c: creates all buffers, from extents and lives. Returns MAFAT_ELIMIT when sizes overflow,

@@ -84,7 +84,7 @@ struct assignment {
                             and most of the bound is alive */
   int n_times;
   size_t *best; /* [block]: best offsets of the tight blocks so far */
-  size_t best_total; /* arena of these; only a smaller one replaces them */
+  size_t best_total; /* arena's size with these offsets; only a smaller one replaces them */
   long long left; /* calls of place_all() left in the search limit */
   size_t *kept; /* [block]: offsets of the best complete assignment */
 };
@@ -129,7 +129,8 @@ static size_t lowest_fit(const struct assignment *a, const struct mafat_block *b
   return at;
 }
 
-/* Highest offset where b fits and ends at most at `top`; if there is none, the lowest. */
+/* Highest offset where b fits and ends at most at `top`; if there is none, the lowest offset where
+ * b fits. */
 static size_t highest_fit(const struct assignment *a, const struct mafat_block *b, size_t top)
 {
   const struct pile *all = &a->piles[N_STRETCHES];
@@ -197,8 +198,8 @@ static bool open_piles(struct assignment *a)
 }
 
 /* Places the tight blocks in `order`, and keeps the offsets if they are the best so far. Returns
- * the arena's size. top: not 0 to place blocks that prefer the top downwards from it. Once the
- * search limit is used up, stops at an arena that is not better. */
+ * the arena's size. If top is not 0, blocks that prefer the arena's top are placed downwards from
+ * offset `top`. Once the search limit is used up, stops at an arena that is not better. */
 static size_t place_all(struct assignment *a, size_t top)
 {
   size_t total = 0;
@@ -264,8 +265,8 @@ static void sort_order(struct assignment *a, before is_before)
       merge(a, is_before, from, from + run, from + 2 * run < n ? from + 2 * run : n);
 }
 
-/* Moves the block that ends at `total`, the highest, to the front of the order. False: it is
- * there. */
+/* Moves the highest block, which ends at `total`, to the front of the order. Returns false if it is
+ * there already. */
 static bool promote_highest(struct assignment *a, size_t total)
 {
   for (int i = 0; i < a->n_tight; i++) {
@@ -339,7 +340,7 @@ static int assign_exact(struct assignment *a, size_t bound)
 static int try_orders(struct assignment *a, size_t bound, size_t most)
 {
   static const before orders[] = {larger, earlier, longer, heavier};
-  enum { PROMOTIONS = 40, SHUFFLES = 60, EFFORT = 4000000 }; /* placing all counts n^2 */
+  enum { PROMOTIONS = 40, SHUFFLES = 60, EFFORT = 4000000 }; /* placing all n blocks counts n^2 */
   a->best_total = a->n_tight ? most : 0;
   if (a->n_tight == 0) return MAFAT_OK;
   a->left = EFFORT / ((long long)a->n_tight * a->n_tight) + 1;
@@ -384,8 +385,9 @@ static size_t keep_offsets(struct assignment *a, size_t total)
   return total;
 }
 
-/* Assigns all blocks, those first that live when 6/8 of the bound is alive. If the others make the
- * arena larger, tries again with all blocks as tight (0/8). */
+/* Assigns all blocks: first the tight ones, which live when at least 6/8 of the bound is alive,
+ * then the others. If the others make the arena larger, tries again with all blocks as tight
+ * (0/8). */
 static int assign_tight(struct assignment *a, size_t bound, size_t *total)
 {
   for (int eighths = 6; eighths >= 0 && *total > bound; eighths -= 6) {
@@ -400,8 +402,8 @@ static int assign_tight(struct assignment *a, size_t bound, size_t *total)
   return MAFAT_OK;
 }
 
-/* Searches other offsets of the tight blocks, with 7/8 to 4/8 of the bound, which may leave more
- * space for the others. */
+/* Searches other offsets for the tight blocks, which may leave more space for the other blocks. The
+ * share of the bound that makes blocks tight is 7/8, then 6/8, 5/8 and 4/8. */
 static int assign_others(struct assignment *a, size_t bound, size_t *total)
 {
   for (size_t eighths = 7; eighths >= 4 && *total > bound; eighths--) {
@@ -426,8 +428,8 @@ static int assign_skyline(struct assignment *a, size_t bound, size_t *total)
   return code;
 }
 
-/* Assigns all blocks. With many blocks only few orders can be tried in the search limit, so the
- * skyline comes first. */
+/* Assigns all blocks. With many blocks, few orders can be tried within the search limit, so the
+ * skyline method comes first. */
 static int assign_all(struct assignment *a, size_t bound, size_t *total)
 {
   int code = a->n > MANY ? assign_skyline(a, bound, total) : MAFAT_OK;

@@ -39,9 +39,11 @@ struct tower {
   int n_placed;
   size_t level;                    /* offset of the block placed last; no later block is lower */
   size_t floors[MAFAT_FEW_BLOCKS]; /* [block]: its lowest possible offset */
-  size_t tops[MAFAT_FEW_BLOCKS];   /* [block]: at its first time, the end of the placed blocks */
-  size_t above[MAFAT_FEW_BLOCKS];  /* [block]: at its first time, bytes of the unplaced blocks
-                                      alive, except itself */
+  /* [block]: end of the placed blocks that are alive at its first time */
+  size_t tops[MAFAT_FEW_BLOCKS];
+  /* [block]: bytes of the unplaced blocks that are alive at its first time; itself is one of
+   * them */
+  size_t above[MAFAT_FEW_BLOCKS];
 };
 
 /* Blocks are placed by ascending offset, each as low as the placed blocks of its lifetime allow.
@@ -53,9 +55,10 @@ struct few {
   struct set meets[MAFAT_FEW_BLOCKS]; /* [block]: blocks alive at a common time */
   struct set alive[MAFAT_FEW_BLOCKS]; /* [block]: blocks alive at its first time */
   struct set begins[MAFAT_FEW_BLOCKS]; /* [block]: blocks that begin while it is alive */
-  int low[MAFAT_FEW_BLOCKS];          /* [block]: result of the last has_lower, tried first */
+  /* [block]: the block that has_lower found last, which it tries first */
+  int low[MAFAT_FEW_BLOCKS];
   size_t offsets[MAFAT_FEW_BLOCKS];   /* offsets of placed blocks */
-  size_t bound, total;                /* total: the smallest so far */
+  size_t bound, total;                /* total: size of the smallest arena so far */
   long left;                          /* placements left to try */
   struct tower towers[];              /* [blocks placed]: stack of states */
 };
@@ -85,8 +88,8 @@ static bool has_lower(struct few *f, const struct tower *t, int block, size_t he
   return false;
 }
 
-/* True if the rest may be placed in an arena smaller than the best. At the first time of each block
- * the unplaced blocks that are alive must fit above the placed ones and the level. */
+/* True if the unplaced blocks may fit in an arena that is smaller than the best. At the first time
+ * of each block the unplaced blocks that are alive must fit above the placed ones and the level. */
 static bool can_be_smaller(struct few *f, const struct tower *t)
 {
   for (int i = 0; i < f->n; i++) {
@@ -137,8 +140,8 @@ static void put(struct few *f, const struct tower *t, int block)
   }
 }
 
-/* Tries all next blocks, recursively. last: the block placed before, -1: none. Of blocks with equal
- * offsets only the ascending order is tried. */
+/* Tries all next blocks, recursively. last: the block placed before, -1: none. Blocks with equal
+ * offsets are placed in ascending order only. */
 static void place_next(struct few *f, const struct tower *t, int last)
 {
   if (--f->left < 0 || !can_be_smaller(f, t)) return;

@@ -8,8 +8,9 @@
 enum { MAFAT_FEW_BLOCKS = 80 };
 
 /* Searches for an arena of n <= MAFAT_FEW_BLOCKS blocks smaller than *total bytes. Stops at an
- * arena not larger than `bound`, or after `placements` placed blocks. If it finds one, updates
- * *total and the blocks' offsets. Working memory comes from `heap`. MAFAT_ENOMEM. */
+ * arena not larger than `bound`, or after `placements` placed blocks. If it finds a smaller arena,
+ * updates *total and the blocks' offsets. Working memory comes from `heap`. Returns MAFAT_ENOMEM if
+ * out of memory. */
 int mafat_offsets_assign_exact(struct mafat_block *blocks, int n, size_t bound, size_t *total,
                                long placements, struct mafat_heap *heap);
 

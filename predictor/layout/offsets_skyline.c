@@ -2,9 +2,9 @@
  * frees all of it.
  *
  * Placed blocks form a skyline: a height (offset) at each time. The lowest segment is filled next,
- * with the block of largest weight whose life is within the segment. If there is none, the segment
- * is raised to its lower neighbour, and the space below is lost. Weights are learned over several
- * rounds: a block that ends above the bound gets a larger weight in the next one. */
+ * with the block of largest weight whose life is within the segment. If no block fits, the segment
+ * is raised to the height of its lower neighbor, and the space below is lost. Weights are learned
+ * over several rounds: a block that ends above the bound gets a larger weight in the next round. */
 #include "predictor/layout/offsets_skyline.h"
 
 #include "base/blocks.h"
@@ -60,7 +60,7 @@ struct filler {
   double *learnt;         /* [rank]: learned factor on the block's initial weight */
   size_t *offsets;        /* [rank]: offsets of this round */
   size_t *best;           /* [rank]: offsets of the smallest arena */
-  size_t bound, total;    /* total: the smallest so far */
+  size_t bound, total;    /* total: size of the smallest arena so far */
   long left;              /* placements left */
 };
 

@@ -6,8 +6,9 @@
 #include "predictor/layout/block.h"
 
 /* Searches for an arena of n blocks smaller than *total bytes. Stops at an arena not larger than
- * `bound`, or after about `placements` placed blocks. If it finds one, updates *total and the
- * blocks' offsets. Deterministic. Working memory comes from `heap`. MAFAT_ENOMEM. */
+ * `bound`, or after about `placements` placed blocks. If it finds a smaller arena, updates *total
+ * and the blocks' offsets. Deterministic. Working memory comes from `heap`. Returns MAFAT_ENOMEM if
+ * out of memory. */
 int mafat_offsets_assign_skyline(struct mafat_block *blocks, int n, size_t bound, size_t *total,
                                  long placements, struct mafat_heap *heap);
 

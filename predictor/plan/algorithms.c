@@ -23,7 +23,7 @@ int mafat_algorithms_default(struct mafat_plan *plan, const struct mafat_network
   return MAFAT_OK;
 }
 
-/* Index of a layer in an ascending list, or of the first larger one. */
+/* Index of a layer in an ascending list, or of the first larger layer number. */
 static int find_place(const int *layers, int n_layers, int layer)
 {
   int i = 0;
@@ -104,7 +104,7 @@ static int run_end(const struct mafat_algorithm_choice *c, int i, enum mafat_alg
 static int fill_word(const struct mafat_algorithm_choice *c, enum mafat_algorithm algorithm,
                      struct mafat_algorithm_word *word)
 {
-  bool everywhere = true; /* the whole group may use it: the word needs no layers */
+  bool everywhere = true; /* all layers that can use it do: the word needs no layers */
   for (int i = 0; i < c->n; i++) {
     word->given = word->given || (differs(c, i) && uses(c, i, algorithm));
     everywhere = everywhere && (!has_choice(c, i) || uses(c, i, algorithm));

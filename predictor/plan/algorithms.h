@@ -1,18 +1,19 @@
-/* Chooses the algorithm of each convolution of a plan: the options' choice, unless the group's
- * text names another (spec.h). Called by predictor/planning (lay.c, planning.c) and
- * search/best/proposer.c. */
+/* Chooses the algorithm of each convolution of a plan: the options' choice, unless the group's text
+ * names another (spec.h). Called by predictor/planning (lay.c, planning.c) and
+ * search/best/proposer.c. Allocates from the plan's or the choice's heap. */
 #ifndef MAFAT_PREDICTOR_PLAN_ALGORITHMS_H
 #define MAFAT_PREDICTOR_PLAN_ALGORITHMS_H
 
 #include "predictor/plan/plan.h"
 
-/* Fills plan->algorithms from the options alone. chosen ([layer]): from these instead; NULL: none.
- * MAFAT_ENOMEM. */
+/* Fills plan->algorithms with chosen[layer] or, if chosen is NULL, by the options of the plan.
+ * Returns MAFAT_ENOMEM if out of memory. */
 int mafat_algorithms_default(struct mafat_plan *plan, const struct mafat_network *n,
                              const enum mafat_algorithm *chosen);
 
-/* Applies the spec's word for `algorithm` to a group with these layers (ascending). MAFAT_EINVAL: a
- * layer is not in the group, or cannot use the algorithm. */
+/* Applies the spec's word for `algorithm` to a group with these layers (ascending). Returns
+ * MAFAT_EINVAL if the word names a layer that is not in the group, or a single layer that cannot
+ * use the algorithm. */
 int mafat_algorithms_apply(struct mafat_plan *plan, const struct mafat_network *n,
                            const int *layers, int n_layers, enum mafat_algorithm algorithm,
                            const struct mafat_algorithm_word *word, struct mafat_diagnostic *d);
@@ -28,7 +29,7 @@ struct mafat_algorithm_choice {
 };
 
 /* Fills the group's words, which are empty on entry, for those layers whose algorithm differs from
- * the default of the options. MAFAT_ENOMEM. */
+ * the default of the options. Returns MAFAT_ENOMEM if out of memory. */
 int mafat_algorithms_words(const struct mafat_algorithm_choice *choice,
                            struct mafat_group_spec *group);
 

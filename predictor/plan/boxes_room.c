@@ -1,11 +1,11 @@
-/* Computes the memory for detected boxes. Called by the layout, the prediction and
- * runner/detect/suppress.c. Pure functions. */
+/* Computes the memory for detected boxes. Called by predictor/layout/maker.c,
+ * predictor/cost/predict.c and runner/detect/suppress.c. Touches only its arguments. */
 #include "predictor/plan/boxes_room.h"
 
 #include "base/part.h"
 
 /* Bounds of the default capacity, in boxes. A trained network has some hundred boxes above a
- * confidence of 0.005, so it exceeds this only at thresholds that nobody uses. */
+ * confidence of 0.005, so it exceeds the capacity only at thresholds that nobody uses. */
 enum { USUAL_LEAST = 2304, USUAL_MOST = 4096 };
 
 MAFAT_PART(opening) size_t mafat_boxes_most(const struct mafat_network *n, int n_layers, int wanted)

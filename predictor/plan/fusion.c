@@ -1,6 +1,6 @@
 /* Finds layers to fuse, and computes the geometry of fused steps. Called by predictor/,
  * search/ranks/ and runner/engine/kinds/. mafat_fusion_apply(), _find() and _words() fill plans or
- * specs and allocate from their heap. The other functions are pure. */
+ * specs and allocate from their heap. The other functions touch only their arguments. */
 #include "predictor/plan/fusion.h"
 
 #include "base/part.h"
@@ -32,7 +32,7 @@ bool mafat_fusion_blends_alike(const struct mafat_layer *l)
   return true;
 }
 
-/* True if the operand is one tensor, from the start of a channel block on. */
+/* True if the operand is a single tensor and begins at the start of a channel block. */
 static bool starts_at_block(const struct mafat_operand *o)
 {
   return mafat_sources_count(&o->sources) == 1 && o->sources.list->first % MAFAT_CHANNEL_BLOCK == 0;

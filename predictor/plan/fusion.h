@@ -12,29 +12,29 @@
  *   - a table of floats that only one layer reads: that layer reads the table's kept weights
  *     directly, also from another group.
  *
- * Except for the table, all must be in one group. Nothing is computed twice and no bit of an
- * output changes. So specs only mention how depthwise layers are fused (spec.h). The step belongs
- * to the outermost layer. Use the functions below for its input spans, plan.h for its sources, and
- * mafat_fusion_inside to walk over its layers. */
+ * Except for the table, all layers of a fusion must be in one group. Nothing is computed twice and
+ * no bit of an output changes. So specs only mention how depthwise layers are fused (spec.h). The
+ * step belongs to the outermost layer. Use the functions below for its input spans, plan.h for its
+ * sources, and mafat_fusion_inside to walk over its layers. */
 #ifndef MAFAT_PREDICTOR_PLAN_FUSION_H
 #define MAFAT_PREDICTOR_PLAN_FUSION_H
 
 #include "predictor/plan/plan.h"
 
 /* Applies a group's depthwise words (":dw4") to its layers (n_layers, ascending): fills
- * plan->depthwise_rows. MAFAT_EINVAL: a word names a layer outside the group, or only one
- * layer, which is not depthwise; MAFAT_ENOMEM. */
+ * plan->depthwise_rows. Returns MAFAT_EINVAL if a word names a layer outside the group, or a single
+ * layer that is not depthwise; MAFAT_ENOMEM if out of memory. */
 int mafat_fusion_apply(struct mafat_plan *plan, const struct mafat_network *n, const int *layers,
                        int n_layers, const struct mafat_group_spec *group,
                        struct mafat_diagnostic *d);
 /* Adds the plan's depthwise words to `group`, which consists of these layers and has no words yet.
- * Allocates from `heap`. MAFAT_ENOMEM. */
+ * Allocates from `heap`. Returns MAFAT_ENOMEM if out of memory. */
 int mafat_fusion_words(const struct mafat_plan *plan, const struct mafat_network *n,
                        const int *layers, int n_layers, struct mafat_heap *heap,
                        struct mafat_group_spec *group);
 
-/* Fills plan->inner, plan->outer and plan->table; with no fusions if `fuse` is false.
- * MAFAT_ENOMEM. */
+/* Fills plan->inner, plan->outer and plan->table; with no fusions if `fuse` is false. Returns
+ * MAFAT_ENOMEM if out of memory. */
 int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bool fuse);
 
 /* Returns the layer computed inside a step of `layer`, or -1. To walk over all layers of a step,

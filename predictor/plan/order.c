@@ -22,7 +22,7 @@ static bool reads_whole(const struct mafat_plan *plan, const struct mafat_networ
   return mafat_network_sole_tensor(n, mafat_plan_sources(plan, n, layer)) == producer;
 }
 
-/* True if the step can continue the sums of its output, panel by panel of its input. */
+/* True if the step can sum its input one panel at a time and continue the sums in its output. */
 static bool sums_slices(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *reader = &n->layers[mafat_plan_reader(plan, layer)];
@@ -37,8 +37,8 @@ static double map_bytes(const struct mafat_network *n, int tensor)
   return (double)s.h * s.w * s.c * mafat_dtype_size(mafat_network_tensor_type(n, tensor));
 }
 
-/* True if the fusion saves memory: the readers' weights, which are in the arena while it runs
- * unless they are kept, are smaller than the map. */
+/* True if the fusion saves memory: the readers' weights, which are in the arena while the fusion
+ * runs unless they are kept, are smaller than the map. */
 static bool saves_memory(const struct mafat_plan *plan, const struct mafat_network *n, int producer)
 {
   const struct mafat_group *g = mafat_plan_group(plan, producer);
@@ -124,11 +124,11 @@ struct orderer {
   bool *placed; /* [operator]; inputs are placed from the start */
   int n_placed;
   /* These avoid checking a layer again before something changed for it. Checking all layers after
-   * each placement would need minutes in a network of thousands. */
+   * each placement would take minutes in a network of thousands of layers. */
   struct layer_reading *readings;
   int *first_reading; /* [tensor]: index into readings; -1: none */
   int *lacks;         /* [operator]: operands not placed yet, counted once for each read */
-  bool *refused;      /* [operator]: frees too little, and nothing changed since */
+  bool *refused;      /* [operator]: it frees too little, as last checked */
 };
 
 enum { MANY_READERS = 1 << 20 };
@@ -138,7 +138,8 @@ static double tensor_bytes(const struct orderer *o, int tensor)
   return map_bytes(o->network, tensor);
 }
 
-/* Marks the tensor's readers for another check: the last one will free it now. */
+/* Marks the tensor's readers for another check, because only one of them is left, which will free
+ * the tensor. */
 static void look_again(struct orderer *o, int tensor)
 {
   for (int i = o->first_reading[tensor]; i >= 0; i = o->readings[i].next)
@@ -177,7 +178,8 @@ static double made_bytes(const struct orderer *o, int layer)
   return bytes;
 }
 
-/* Appends a layer to the order: after the layer inside it, and with the readers of its panels. */
+/* Appends a layer to the order, after the layer that is fused into it. If it is the convolution of
+ * a panel fusion, the readers of its panels follow. */
 static void place(struct orderer *o, int layer)
 {
   struct mafat_plan *plan = o->plan;
@@ -217,7 +219,7 @@ static void hoist_what_frees(struct orderer *o, const struct mafat_group *g)
   for (int i = g->at.begin; i < g->at.end; i++)
     if (should_hoist(o, o->plan->members[i])) {
       place(o, o->plan->members[i]);
-      i = g->at.begin - 1; /* it may have freed another */
+      i = g->at.begin - 1; /* now another layer may free memory */
     }
 }
 

@@ -1,5 +1,6 @@
 /* Computes the block slices and panels of layers, and sizes and offsets of packed weights. Called
- * by predictor/, runner/weights/ and runner/engine/kinds/. Pure functions. */
+ * by api/, predictor/, runner/weights/, runner/engine/kinds/ and search/best. Touches only its
+ * arguments. */
 #include "predictor/plan/packing.h"
 
 #include <limits.h>
@@ -148,7 +149,8 @@ static size_t width_before(const struct mafat_layer *l, int first_filter)
 {
   if (mafat_layer_is_depthwise(l)) return run_width(first_filter, MAFAT_CHANNEL_BLOCK);
   if (!mafat_layer_is_grouped(l)) return run_width(first_filter, MAFAT_PANEL);
-  /* Panels repeat after the groups that fill whole blocks together: at most 16. */
+  /* The pattern of panels repeats after as many groups as together fill whole blocks: at most
+   * 16. */
   int per_group = l->filters / l->groups;
   int period =
       per_group / greatest_common_divisor(per_group, MAFAT_CHANNEL_BLOCK) * MAFAT_CHANNEL_BLOCK;

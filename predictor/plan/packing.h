@@ -1,5 +1,5 @@
 /* Division of channels and weights for the kernels, and the layout of packed weights. Called by
- * predictor/, search/best, runner/, api/ and programs/make_weights. Pure functions of shapes.
+ * predictor/, search/best, runner/, api/ and programs/make_weights. Touches only its arguments.
  *
  * Channels are stored in blocks of 16 (base/blocks.h). A *block slice* is the part of one channel
  * block of one source tensor that a layer reads: the unit of summation. A *slice* is one or several
@@ -44,7 +44,7 @@ int mafat_block_slices(const struct mafat_sources *sources, struct mafat_span ch
                  struct mafat_block_slice *block_slices, int capacity);
 
 /* Returns the end of a slice that begins at input channel `channel`: the first end of a block slice
- * after at least n channels, or the last one. */
+ * that is at least n channels further on, or the end of the last block slice. */
 int mafat_slice_end(const struct mafat_sources *sources, int channel, int n);
 
 /* Returns the end of the panel that begins at filter `first`. In layers without groups, `first` may
@@ -115,8 +115,8 @@ size_t mafat_packed_layer_bytes(const struct mafat_layer *l);
  * caches. All channels if the weights are floats. */
 int mafat_widened_channels(const struct mafat_layer *l);
 /* Input channels of one kernel call, for a direct convolution that sums `channels` channels;
- * limited by the caches. A call ends with a block slice, so it may have more unless weights are
- * narrow. */
+ * limited by the caches. A call ends with a block slice, so it may have more channels, unless
+ * weights are narrow. */
 int mafat_conv_call_channels(const struct mafat_layer *l, int channels);
 /* Floats of `channels` channels of the layer's widest panel, widened; 0 if nothing is widened.
  * SIZE_MAX on overflow. */
@@ -135,9 +135,9 @@ static inline bool mafat_order_has_filters(enum mafat_order order)
   return order == MAFAT_ORDER_FILTERS || order == MAFAT_ORDER_FILTERS_TAPS;
 }
 
-/* Number of rows in which weights are read that are not stored filter by filter. A row has the
- * weights of all filters for one input channel and tap; of transposed convolutions, those of one
- * input channel. At most INT_MAX. */
+/* For weights that are not stored filter by filter: the number of rows in which they are read. A
+ * row has the weights of all filters for one input channel and tap; of transposed convolutions,
+ * those of one input channel. At most INT_MAX. */
 int mafat_order_rows(const struct mafat_layer *l, enum mafat_order order);
 /* Number of weights in one such row. */
 uint64_t mafat_order_row(const struct mafat_layer *l, enum mafat_order order);

@@ -1,6 +1,7 @@
 /* Finds the partition buffers of a tensor and their pixel sizes; frees lists of parts. Called by
- * predictor/layout, predictor/schedule and runner/engine/tensors.c. Pure functions, except
- * mafat_parts_close. */
+ * predictor/layout, predictor/plan (parts.c, plan.c), predictor/schedule and
+ * runner/engine/tensors.c. Touches only its arguments; mafat_parts_close frees into the given
+ * heap. */
 #include "predictor/plan/partition.h"
 
 #include "predictor/plan/packing.h"

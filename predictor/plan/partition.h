@@ -1,7 +1,7 @@
 /* Parts: units of work into which the layers of some groups are divided (split(...), or rows with
  * partition buffers). A part writes a partition buffer, which is a part of a tensor and has a
  * lifetime of its own. Used by predictor/, search/, runner/, api/dry_run.c and
- * programs/mafat_ranks. Pure functions, except mafat_parts_close. */
+ * programs/mafat_ranks. Touches only its arguments; mafat_parts_close frees into the given heap. */
 #ifndef MAFAT_PREDICTOR_PARTITION_H
 #define MAFAT_PREDICTOR_PARTITION_H
 
@@ -41,7 +41,7 @@ struct mafat_parts {
 };
 
 /* Steps of groups by rows with partition buffers, in execution order (rows_parts.h). plan/parts.c
- * makes a part of each. The list is in the plan's heap; the caller frees it. */
+ * turns each step into a part. The list is in the plan's heap; the caller frees it. */
 struct mafat_recorded_parts {
   struct mafat_layer_part *list; /* (n) */
   int n, capacity;
@@ -91,7 +91,8 @@ static inline int mafat_partition_find_buffer(const struct mafat_partition *c, i
                  : map * c->n[MAFAT_ALONG_C] + mafat_partition_index(c, MAFAT_ALONG_C, channel);
 }
 
-/* Returns the region of that partition buffer, and its number in *index. */
+/* Returns the region of the partition buffer that contains a channel of a pixel, and its number in
+ * *index. */
 static inline struct mafat_partition_buffer mafat_partition_buffer_holding(
     const struct mafat_partition *c, struct mafat_shape shape, int channel, int y, int x,
     int *index)

@@ -1,6 +1,6 @@
-/* Divides the layers of groups with parts, finds which tensors are stored in partition buffers, and
- * walks over the buffers that a part reads. Called by predictor/planning/lay.c; the walks also by
- * predictor/layout, ranks and schedule. Allocates plan->parts from the plan's heap. */
+/* Divides layers into parts (partition.h), finds which tensors are stored in partition buffers, and
+ * walks over the buffers that a part reads. Called by predictor/planning/lay.c, predictor/layout,
+ * predictor/ranks and predictor/schedule. Allocates plan->parts from the plan's heap. */
 #include "predictor/plan/parts.h"
 
 #include "base/blocks.h"
@@ -206,7 +206,7 @@ static int check_recorded(struct parts_finder *f, const struct mafat_group *g, i
 }
 
 /* Divides the layers of a group by rows at the bounds of its recorded steps. *next: first recorded
- * step of the group; becomes that of the next one. */
+ * step of the group; becomes the first step of the next group. */
 static int cut_rows(struct parts_finder *f, int group, int *next)
 {
   const struct mafat_group *g = &f->plan->groups[group];
@@ -260,7 +260,8 @@ static bool can_read_partition(const struct parts_finder *f, int layer, int oper
 }
 
 /* For parts smaller than a channel block: true if each part of the reader is within one of the
- * tensor's parts. Both have the same number of channels, but a source may begin inside a part. */
+ * tensor's parts. Parts of both have the same number of channels, but a source may begin inside a
+ * part. */
 static bool meets_lanes(const struct mafat_reads *r, int lanes)
 {
   int index = r->next - 1, first = 0;
@@ -269,8 +270,8 @@ static bool meets_lanes(const struct mafat_reads *r, int lanes)
   return (r->source->first - first) % lanes == 0;
 }
 
-/* True if the layer reads the tensor once, in parts or in a single step. Of inputs, only readers in
- * parts count. */
+/* True if the layer reads the tensor once: in parts, or in a single step if the tensor is no input
+ * of the network. */
 static bool takes_partition(const struct parts_finder *f, int layer, int tensor)
 {
   const struct mafat_group *g = mafat_plan_group(f->plan, layer);
@@ -454,7 +455,7 @@ static bool begins_in_panels(const struct parts_finder *f, int layer)
 static int channel_unit(const struct parts_finder *f, int layer)
 {
   const struct mafat_layer *l = &f->network->layers[layer];
-  /* devices exchange whole blocks */
+  /* ranks exchange whole channel blocks */
   bool shared = f->plan->ranks.n > 0 || f->plan->rank >= 0;
   if (!shared && (mafat_layer_goes_within_blocks(l) || begins_in_panels(f, layer))) return 1;
   bool within = mafat_layer_is_ungrouped(l) && f->plan->algorithms[layer] == MAFAT_DIRECT &&
@@ -493,7 +494,7 @@ static int open_finder(struct parts_finder *f)
     f->unit[l] = mafat_fusion_granularity(f->plan, f->network, l);
     f->channel_unit[l] = channel_unit(f, l);
   }
-  /* inputs, and further outputs */
+  /* inputs, and outputs of a layer after its first */
   for (size_t i = (size_t)f->network->n_layers; i < n; i++) f->runs[i] = f->usage[i].needed;
   return MAFAT_OK;
 }
