@@ -13,6 +13,9 @@ enum {
   N_FIELDS
 };
 
+/* newest version of ONNX's own operators (onnx 1.23); later ones may change their meaning */
+enum { NEWEST_OPSET = 28 };
+
 /* limit of the model's memory: about 200 000 nodes */
 enum { MOST_BYTES = 64 << 20 };
 
@@ -179,6 +182,10 @@ static int read_head(struct mafat_onnx_reader *r, struct mafat_wire w, const siz
   if (m->n_opsets == 0)
     return mafat_wire_fail(&w, MAFAT_EFORMAT,
                            "expected the version of an operator set, found none");
+  if (mafat_onnx_opset(m, "") > NEWEST_OPSET)
+    return mafat_wire_fail(&w, MAFAT_EUNSUPPORTED,
+                           "expected an operator set of version 1 to %d, found %lld", NEWEST_OPSET,
+                           (long long)mafat_onnx_opset(m, ""));
   return MAFAT_OK;
 }
 

@@ -183,7 +183,7 @@ static int read_names(struct mafat_onnx_reader *r, struct mafat_wire w, struct m
   n->domain = mafat_onnx_domain(n->domain);
   if (!*n->op_type) return mafat_wire_fail(&w, MAFAT_EFORMAT, "expected an operator, found none");
   if (counts[ATTRIBUTE] > MAX_ATTRIBUTES)
-    return mafat_wire_fail(&w, MAFAT_ELIMIT, "expected at most %d attributes, found %zu",
+    return mafat_wire_fail(&w, MAFAT_EUNSUPPORTED, "expected at most %d attributes, found %zu",
                            MAX_ATTRIBUTES, counts[ATTRIBUTE]);
   return MAFAT_OK;
 }

@@ -2,7 +2,9 @@
  * formats/onnx; the importers use its names of types. Opens files of external data. */
 #include "formats/onnx/reader.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Fields of TensorProto. */
@@ -74,14 +76,19 @@ enum mafat_wire_type mafat_onnx_typed_wire(int field)
   }
 }
 
+/* Entries of external data, as bits. */
+enum external_entry { LOCATION = 1, OFFSET = 2, LENGTH = 4 };
+
 /* Location of the elements, as far as the message has been read. */
 struct data {
   int64_t dims[MAFAT_ONNX_MAX_RANK], type, location;
   int field;            /* field with the elements; 0: none */
   uint64_t n, n_fields; /* entries in that field; occurrences of it */
   struct mafat_wire_field first, raw;
-  const char *path;        /* external data: path relative to the file's folder */
-  uint64_t offset, length; /* 0: not given */
+  /* external data: path relative to the folder, entries seen (external_entry), their numbers */
+  const char *path;
+  unsigned entries;
+  uint64_t offset, length;
 };
 
 /* ---- the message ---- */
@@ -145,9 +152,16 @@ static void read_entry(struct mafat_onnx_reader *r, struct mafat_wire *w,
   }
   w->code = entry.code;
   if (w->code) return;
-  if (strcmp(key, "location") == 0) data->path = value;
-  if (strcmp(key, "offset") == 0) data->offset = read_decimal(w, key, value);
-  if (strcmp(key, "length") == 0) data->length = read_decimal(w, key, value);
+  unsigned seen = strcmp(key, "location") == 0 ? LOCATION
+                  : strcmp(key, "offset") == 0 ? OFFSET
+                  : strcmp(key, "length") == 0 ? LENGTH
+                                               : 0;
+  if (data->entries & seen)
+    mafat_wire_fail(w, MAFAT_EFORMAT, "expected one %s of external data, found another", key);
+  data->entries |= seen;
+  if (seen == LOCATION) data->path = value;
+  if (seen == OFFSET) data->offset = read_decimal(w, key, value);
+  if (seen == LENGTH) data->length = read_decimal(w, key, value);
 }
 
 static void read_field(struct mafat_onnx_reader *r, struct mafat_wire *w,
@@ -213,6 +227,27 @@ static bool is_inside(const char *path)
   return true;
 }
 
+/* True if a real path is below the folder of another one. */
+static bool is_below(const char *path, const char *beside)
+{
+  const char *slash = strrchr(beside, '/');
+  return slash && strncmp(path, beside, (size_t)(slash + 1 - beside)) == 0;
+}
+
+/* True unless symbolic links lead to a file outside the model's folder. The folder of the model's
+ * own target counts, too: caches of models link both files to one folder. A missing file fails
+ * when it is opened. */
+static bool stays_inside(const char *own, const char *path)
+{
+  const char *slash = strrchr(own, '/');
+  char real[PATH_MAX], folder[PATH_MAX + 2], model[PATH_MAX];
+  if (!realpath(path, real)) return true;
+  snprintf(model, sizeof model, "%.*s", slash ? (int)(slash + 1 - own) : 1, slash ? own : ".");
+  if (!realpath(model, folder)) return false;
+  strcat(folder, folder[1] ? "/" : "");
+  return is_below(real, folder) || (realpath(own, model) && is_below(real, model));
+}
+
 static int place_external(struct mafat_onnx_reader *r, struct mafat_wire *w,
                           const struct data *data, struct mafat_onnx_tensor *t)
 {
@@ -232,7 +267,7 @@ static int place_external(struct mafat_onnx_reader *r, struct mafat_wire *w,
                            data->path);
   if (mafat_onnx_type_bytes(t->type) == 0)
     return mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "strings as external data are not supported");
-  if ((data->length && data->length != t->bytes) ||
+  if (((data->entries & LENGTH) && data->length != t->bytes) ||
       __builtin_add_overflow(data->offset, t->bytes, &end))
     return mafat_wire_fail(w, MAFAT_EFORMAT,
                            "expected %llu bytes of external data, found %llu at byte %llu",
@@ -241,9 +276,15 @@ static int place_external(struct mafat_onnx_reader *r, struct mafat_wire *w,
   int n =
       snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash + 1 - own) : 0, own, data->path);
   if (n < 0 || (size_t)n >= sizeof path)
-    return mafat_wire_fail(w, MAFAT_ELIMIT, "the path of external data is too long");
+    return mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "the path of external data is too long");
+  const int n_files = mafat_onnx_n_files(r->model);
   t->file = mafat_onnx_refer_file(r, w, path);
   t->at = data->offset;
+  if (t->file == n_files && !r->source.file->embedded_graph && !stays_inside(own, path))
+    return mafat_wire_fail(w, MAFAT_EUNSUPPORTED,
+                           "expected external data inside the model's folder, found \"%.100s\", a "
+                           "symbolic link out of it; copy its target there",
+                           data->path);
   return w->code;
 }
 
@@ -290,6 +331,9 @@ int mafat_onnx_read_tensor(struct mafat_onnx_reader *r, struct mafat_wire w,
   t->file = r->file;
   for (struct mafat_wire_field f; mafat_wire_next(&w, &f);) read_field(r, &w, &f, &data, t);
   if (w.code || measure(r, &w, &data, t)) return w.code;
+  if ((data.entries || data.location == EXTERNAL) && (data.raw.bytes || data.field))
+    return mafat_wire_fail(&w, MAFAT_EFORMAT,
+                           "expected a tensor's numbers once, found them here and in a file");
   if (data.location == EXTERNAL) return place_external(r, &w, &data, t);
   if (data.location != 0)
     return mafat_wire_fail(&w, MAFAT_EUNSUPPORTED,

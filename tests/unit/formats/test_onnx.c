@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 Suite *onnx_suite(void);
@@ -328,6 +329,7 @@ static const struct {
     {"a/../../b", "0", "24", MAFAT_EUNSUPPORTED},
     {"a/..", "0", "24", MAFAT_EUNSUPPORTED},
     {"a", "0", "23", MAFAT_EFORMAT},
+    {"a", "0", "0", MAFAT_EFORMAT},
     {"a", "-1", "24", MAFAT_EFORMAT},
     {"a", "", "24", MAFAT_EFORMAT},
     {"a", "1e3", "24", MAFAT_EFORMAT},
@@ -341,6 +343,166 @@ START_TEST(external_data_stays_in_the_folder)
   ck_assert_msg(h.code == externals[_i].code, "%d: %s", h.code, diagnostic.text);
   ck_assert_msg(h.code == MAFAT_OK || strstr(diagnostic.text, "initializer 0 \"t\""), "%s",
                 diagnostic.text);
+  release(&h);
+}
+END_TEST
+
+/* Links: the file's location leads to /etc/passwd, by itself or by a folder, or to another file of
+ * the model's folder. */
+static const struct {
+  const char *link, *target, *location;
+  int code;
+} links[] = {
+    {"weights.bin", "/etc/passwd", "weights.bin", MAFAT_EUNSUPPORTED},
+    {"weights.bin", "/etc", "weights.bin/passwd", MAFAT_EUNSUPPORTED},
+    {"weights.bin", "../../etc/passwd", "./weights.bin", MAFAT_EUNSUPPORTED},
+    {"weights.bin", "model.onnx", "weights.bin", MAFAT_OK},
+    {"weights.bin", ".", "weights.bin/model.onnx", MAFAT_OK},
+    {"weights.bin", "/nowhere/at all", "weights.bin", MAFAT_OK}, /* not opened yet */
+};
+
+START_TEST(external_data_follows_no_link_out_of_the_folder)
+{
+  ck_assert_int_eq(symlink(links[_i].target, data_path), 0);
+  struct held h = read_external(links[_i].location, "0", "24");
+  ck_assert_msg(h.code == links[_i].code, "%d: %s", h.code, diagnostic.text);
+  ck_assert_msg(h.code == MAFAT_OK || strstr(diagnostic.text, "a symbolic link out of it"), "%s",
+                diagnostic.text);
+  release(&h);
+}
+END_TEST
+
+/* Caches of downloaded models have links to the files of one folder, for model and data. */
+START_TEST(linked_models_have_their_data_beside_their_target)
+{
+  char blobs[128], model[160], data[160];
+  snprintf(blobs, sizeof blobs, "%s/blobs", folder);
+  snprintf(model, sizeof model, "%s/12ab", blobs);
+  snprintf(data, sizeof data, "%s/34cd", blobs);
+  ck_assert_int_eq(mkdir(blobs, 0700), 0);
+  test_write_file(data, "", 0);
+  ck_assert_int_eq(symlink(data, data_path), 0);
+  struct held h = read_external("weights.bin", "0", "24");
+  ck_assert_int_eq(h.code, MAFAT_OK); /* below the folder */
+  release(&h);
+  char apart[64] = "/tmp/mafat-test-XXXXXX";
+  ck_assert(mkdtemp(apart) != NULL);
+  snprintf(data, sizeof data, "%s/56ef", apart);
+  test_write_file(data, "", 0);
+  unlink(data_path);
+  ck_assert_int_eq(symlink(data, data_path), 0);
+  h = read_external("weights.bin", "0", "24");
+  ck_assert_int_eq(h.code, MAFAT_EUNSUPPORTED); /* the data alone is elsewhere */
+  release(&h);
+  snprintf(model, sizeof model, "%s/12ab", apart);
+  ck_assert_int_eq(rename(model_path, model), 0);
+  ck_assert_int_eq(symlink(model, model_path), 0);
+  h = read_path(model_path);
+  ck_assert_msg(h.code == MAFAT_OK, "%s", diagnostic.text);
+  release(&h);
+  unlink(model);
+  unlink(data);
+  rmdir(apart);
+  snprintf(data, sizeof data, "%s/34cd", blobs);
+  unlink(data);
+  rmdir(blobs);
+}
+END_TEST
+
+/* A tensor of two floats with raw bytes, and these fields. */
+static struct held read_ambiguous(void (*add)(struct test_message *t))
+{
+  struct test_message graph = {0}, t = {0};
+  test_put_int(&t, 1, 2);
+  test_put_int(&t, 2, MAFAT_ONNX_FLOAT);
+  test_put_text(&t, 8, "pair");
+  add(&t);
+  test_put_message(&graph, 5, &t);
+  struct test_message m = test_onnx_model(&graph, 13);
+  struct held h = read_message(&m);
+  return h;
+}
+
+static void put_entry(struct test_message *t, const char *key, const char *value)
+{
+  struct test_message entry = {0};
+  test_put_text(&entry, 1, key);
+  test_put_text(&entry, 2, value);
+  test_put_message(t, 13, &entry);
+}
+
+static void put_outside(struct test_message *t)
+{
+  put_entry(t, "location", "pair.data");
+  test_put_int(t, 14, 1);
+}
+
+static void two_locations(struct test_message *t)
+{
+  put_outside(t);
+  put_entry(t, "location", "other.data");
+}
+
+static void two_lengths(struct test_message *t)
+{
+  put_outside(t);
+  put_entry(t, "length", "8");
+  put_entry(t, "length", "8");
+}
+
+static void two_offsets(struct test_message *t)
+{
+  put_outside(t);
+  put_entry(t, "offset", "0");
+  put_entry(t, "offset", "4096");
+}
+
+static void raw_too(struct test_message *t)
+{
+  put_outside(t);
+  test_put_data(t, 9, "12345678", 8);
+}
+
+static void typed_too(struct test_message *t)
+{
+  put_outside(t);
+  test_put_data(t, 4, "12345678", 8);
+}
+
+static void located_here(struct test_message *t)
+{
+  put_entry(t, "location", "pair.data");
+  test_put_data(t, 9, "12345678", 8);
+}
+
+static void nothing_here(struct test_message *t)
+{
+  put_outside(t);
+  put_entry(t, "checksum", "1");
+  put_entry(t, "checksum", "2");
+  test_put_data(t, 9, "", 0);
+}
+
+static const struct {
+  void (*add)(struct test_message *t);
+  const char *message; /* NULL: read */
+} ambiguous[] = {
+    {two_locations, "one location of external data"},
+    {two_lengths, "one length of external data"},
+    {two_offsets, "one offset of external data"},
+    {raw_too, "here and in a file"},
+    {typed_too, "here and in a file"},
+    {located_here, "here and in a file"},
+    {nothing_here, NULL},
+};
+
+START_TEST(external_data_has_one_place)
+{
+  struct held h = read_ambiguous(ambiguous[_i].add);
+  const char *message = ambiguous[_i].message;
+  ck_assert_msg(h.code == (message ? MAFAT_EFORMAT : MAFAT_OK) &&
+                    (!message || strstr(diagnostic.text, message)),
+                "%d: %s", h.code, diagnostic.text);
   release(&h);
 }
 END_TEST
@@ -680,6 +842,46 @@ START_TEST(makers_of_a_name_are_counted)
 }
 END_TEST
 
+/* The file's fault, not that of the memory budget: programs exit with 2. */
+START_TEST(limits_of_files_are_no_limits_of_memory)
+{
+  enum { MOST = 256 };
+  for (int n = MOST; n <= MOST + 1; n++) {
+    struct test_message graph = {0}, node = test_onnx_node("Relu", "x", "y", "");
+    for (int i = 0; i < n; i++) {
+      struct test_message a = {0};
+      char name[16];
+      snprintf(name, sizeof name, "a%d", i);
+      test_put_text(&a, 1, name);
+      test_put_int(&a, 3, i);
+      test_put_int(&a, 20, MAFAT_ONNX_ATTRIBUTE_INT);
+      test_put_message(&node, 5, &a);
+    }
+    test_onnx_add_node(&graph, &node);
+    struct test_message m = test_onnx_model(&graph, 13);
+    struct held h = read_message(&m);
+    ck_assert_msg(h.code == (n > MOST ? MAFAT_EUNSUPPORTED : MAFAT_OK), "%d: %s", h.code,
+                  diagnostic.text);
+    release(&h);
+  }
+}
+END_TEST
+
+START_TEST(operator_sets_of_the_future_are_refused)
+{
+  for (int version = 28; version < 31; version++) {
+    struct test_message graph = {0};
+    test_onnx_add(&graph, "Relu", "x", "y", "");
+    struct test_message m = test_onnx_model(&graph, version);
+    struct held h = read_message(&m);
+    ck_assert_msg(h.code == (version > 28 ? MAFAT_EUNSUPPORTED : MAFAT_OK), "%d: %s", h.code,
+                  diagnostic.text);
+    ck_assert(h.code == MAFAT_OK || strstr(diagnostic.text, "an operator set of version 1 to 28"));
+    release(&h);
+  }
+}
+END_TEST
+
 /* Reading takes no memory for weights, and refuses attributes beyond a limit. */
 START_TEST(memory_is_bounded)
 {
@@ -758,6 +960,10 @@ Suite *onnx_suite(void)
   tcase_add_test(t, external_data_is_read_when_needed);
   tcase_add_loop_test(t, external_data_stays_in_the_folder, 0,
                       sizeof externals / sizeof *externals);
+  tcase_add_loop_test(t, external_data_follows_no_link_out_of_the_folder, 0,
+                      sizeof links / sizeof *links);
+  tcase_add_test(t, linked_models_have_their_data_beside_their_target);
+  tcase_add_loop_test(t, external_data_has_one_place, 0, sizeof ambiguous / sizeof *ambiguous);
   tcase_add_test(t, tensors_of_other_files_are_bound);
   tcase_add_test(t, arrays_of_other_files_are_bound);
   tcase_add_test(t, a_tensor_may_be_all_of_a_file);
@@ -767,6 +973,8 @@ Suite *onnx_suite(void)
   tcase_add_test(t, graphs_in_graphs_are_not_entered);
   tcase_add_test(t, names_are_found_among_many);
   tcase_add_test(t, makers_of_a_name_are_counted);
+  tcase_add_test(t, limits_of_files_are_no_limits_of_memory);
+  tcase_add_test(t, operator_sets_of_the_future_are_refused);
   tcase_add_test(t, memory_is_bounded);
   tcase_add_test(t, allocations_may_fail);
   tcase_add_test(t, beginnings);
