@@ -6,6 +6,7 @@
 #include "programs/shared/unfinished.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,17 @@ int mafat_dumps_read(struct mafat_dump *dumps, const struct mafat_model *m,
     if (code) return code;
   }
   return MAFAT_OK;
+}
+
+int mafat_dump_check(const struct mafat_dump *dump, struct mafat_diagnostic *d)
+{
+  char folder[PATH_MAX];
+  if (mafat_dump_is_direct(dump)) return MAFAT_OK;
+  snprintf(folder, sizeof folder, "%s", dump->path);
+  char *slash = strrchr(folder, '/');
+  if (slash) slash[1] = '\0';
+  if (access(slash ? folder : ".", W_OK | X_OK) == 0) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EIO, "%s: cannot create: %s", dump->path, strerror(errno));
 }
 
 /* ---- writing outputs ---- */

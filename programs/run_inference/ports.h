@@ -24,6 +24,8 @@ int mafat_inputs_take(struct mafat_model *m, const struct mafat_dry_run *q,
 int mafat_dumps_read(struct mafat_dump *dumps, const struct mafat_model *m,
                      const struct mafat_dry_run *q, const struct mafat_options *o,
                      struct mafat_diagnostic *d);
+/* Checks, before anything runs, that the file can be created in its folder. MAFAT_EIO. */
+int mafat_dump_check(const struct mafat_dump *dump, struct mafat_diagnostic *d);
 /* Writes an output: a .npy file if the path ends so, else raw elements. Writes to a temporary file
  * and renames it, so that a failure leaves no partial file; devices and links are written
  * directly. */

@@ -54,7 +54,9 @@ static int open_session(struct mafat_session *s)
   if ((code = mafat_inputs_take(s->model, NULL, o, &s->d))) return code;
   if ((code = mafat_dumps_read(s->dumps, s->model, NULL, o, &s->d))) return code;
   for (int i = 0; i < o->dumps.n; i++)
-    if ((code = mafat_session_check_output(s, "dump-output", s->dumps[i].path))) return code;
+    if ((code = mafat_session_check_output(s, "dump-output", s->dumps[i].path)) ||
+        (code = mafat_dump_check(&s->dumps[i], &s->d)))
+      return code;
   if ((code = mafat_session_check_dumps_apart(s))) return code;
   return open_marks(s);
 }

@@ -226,7 +226,11 @@ int mafat_session_check_output(struct mafat_session *s, const char *option, cons
 {
   const struct mafat_options *o = &s->options;
   struct stat st, in;
-  if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return MAFAT_OK;
+  if (!path || stat(path, &st) != 0) return MAFAT_OK;
+  if (S_ISDIR(st.st_mode))
+    return mafat_fail(&s->d, MAFAT_EINVAL, "--%s expects a file, found the folder %.200s", option,
+                      path);
+  if (!S_ISREG(st.st_mode)) return MAFAT_OK;
   if (reads_stdin(o) && fstat(STDIN_FILENO, &in) == 0 && in.st_dev == st.st_dev &&
       in.st_ino == st.st_ino)
     return refuse_read(s, option, path);
