@@ -1,12 +1,15 @@
 /* mafat: one command for the programs beside it. Finds the program that a word means, and executes
  * it. */
+#include <elf.h>
 #include <errno.h>
 #include <limits.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "programs/mafat/doctor.h"
@@ -127,6 +130,40 @@ static int refuse(const char *word)
 
 /* ---- executing the command ---- */
 
+/* Bytes that the segments of a program occupy in memory; 0: not readable. */
+static unsigned long long image_bytes(const char *path)
+{
+  FILE *file = fopen(path, "re");
+  ElfW(Ehdr) head = {.e_phnum = 0};
+  ElfW(Phdr) segment;
+  unsigned long long bytes = 0;
+  if (!file) return 0;
+  if (fread(&head, sizeof head, 1, file) != 1 || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+      fseek(file, (long)head.e_phoff, SEEK_SET) != 0)
+    head.e_phnum = 0;
+  for (int i = 0; i < head.e_phnum && fread(&segment, sizeof segment, 1, file) == 1; i++)
+    if (segment.p_type == PT_LOAD && segment.p_vaddr + segment.p_memsz > bytes)
+      bytes = segment.p_vaddr + segment.p_memsz;
+  fclose(file);
+  return bytes;
+}
+
+/* False if the address space is limited to less than the program needs to start: the kernel would
+ * end it without a message. */
+static bool has_room(const char *path)
+{
+  enum { MORE = 384 << 10 }; /* stack, thread-local variables, first heap */
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
+  unsigned long long needed = image_bytes(path);
+  if (needed == 0 || limit.rlim_cur >= needed + MORE) return true;
+  mafat_streams_complain(
+      "mafat",
+      "%s: expected an address space of at least %.1f MiB, found a limit of %.1f (ulimit -v)", path,
+      (double)(needed + MORE) / 1048576, (double)limit.rlim_cur / 1048576);
+  return false;
+}
+
 static int become(const struct command *c, int argc, char **argv, const char *bin)
 {
   char path[PROGRAM_ROOM], options[OPTIONS_ROOM], name[NAME_ROOM];
@@ -139,6 +176,10 @@ static int become(const struct command *c, int argc, char **argv, const char *bi
   program_path(path, bin, c);
   snprintf(name, sizeof name, "mafat %s",
            c->word); /* its messages begin with it (mafat_streams_program) */
+  if (!has_room(path)) {
+    free(words);
+    return FAILED;
+  }
   words[n++] = name;
   snprintf(options, sizeof options, "%s", c->options ? c->options : "");
   for (char *word = strtok(options, " "); word && n <= MOST_OPTIONS; word = strtok(NULL, " "))

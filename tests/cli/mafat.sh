@@ -70,6 +70,39 @@ program=$build/run_inference bad 'run_inference names itself' 'run_inference: --
 run run --help
 check 'help has the name' "$(head -n 1 "$out")" grep -q '^usage: mafat run ' "$out"
 
+# ---- Too little stack or address space to start: a line, no signal
+
+limited() { # NAME STACK_KB SPACE_KB COMMAND...: fails with one line; 127: it is the dynamic loader's
+  local name=$1 stack=$2 space=$3 code
+  shift 3
+  bash -c "ulimit -s $stack && ulimit -v $space && exec timeout 20 \"\$@\"" limited "$@" >"$out" 2>"$err" </dev/null
+  code=$?
+  check "$name, stack $stack, space $space" "exit status $code: $(head -c 200 "$err")" test $code -ge 1 -a $code -le 127 -a "$(wc -l <"$err")" = 1
+}
+for stack in 32 100; do
+  for name in run_inference pack_weights mafat_serve make_weights annotate; do
+    [ ! -x "$build/$name" ] || limited $name $stack unlimited "$build/$name" $shapes.cfg "$work/none"
+    [ ! -x "$build/$name" ] || check "$name names the stack" "$(cat "$err")" grep -q "^$name: expected a stack of at least .* found a limit of $stack " "$err"
+  done
+done
+for word in run predict pack serve; do
+  limited "mafat $word" 32 unlimited "$program" $word $shapes.cfg $shapes.weights
+  limited "mafat $word" 8192 3000 "$program" $word $shapes.cfg $shapes.weights
+  limited "mafat $word" 32 3000 "$program" $word $shapes.cfg $shapes.weights
+done
+# A program of 1 GiB, which the kernel would kill as it starts.
+mkdir "$work/huge"
+ln "$program" "$work/huge/mafat" 2>"$err" || cp "$program" "$work/huge/mafat"
+python3 - "$work/huge/run_inference" <<'PY'
+import struct, sys
+head = b'\x7fELF\2\1\1' + bytes(9) + struct.pack('<HHIQQQIHHHHHH', 2, 62, 1, 0x400000, 64, 0, 0, 64, 56, 1, 64, 0, 0)
+segment = struct.pack('<IIQQQQQQ', 1, 6, 0, 0, 0, 120, 1 << 30, 4096)
+open(sys.argv[1], 'wb').write(head + segment)
+PY
+chmod +x "$work/huge/run_inference"
+limited 'a program without room' 8192 500000 "$work/huge/mafat" run
+check 'the room that it needs' "$(cat "$err")" grep -q '^mafat: .*/run_inference: expected an address space of at least 1024.4 MiB, found a limit of 488.3 (ulimit -v)$' "$err"
+
 # ---- Help, version and misspelled options of all programs
 
 version=$(sed -n 's/^VERSION *:= *//p' Makefile)
