@@ -214,6 +214,7 @@ static void begin_job(struct mafat_connection *c, struct mafat_connection_pool *
                               .body_fd = c->body_fd,
                               .body_bytes = (size_t)body_bytes,
                               .frame = route->frame,
+                              .form = route->form,
                               .thresh = route->thresh,
                               .nms = route->nms,
                               .memory_bytes = route->memory_bytes};

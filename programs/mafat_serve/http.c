@@ -132,9 +132,10 @@ static enum mafat_http_progress read_first(struct mafat_http_request *r, const c
 
 /* ---- fields ---- */
 
-/* Fields seen so far, of those that may occur only once. */
+/* Fields seen so far: those that may occur only once, and "Connection: close", which wins over
+ * keep-alive. */
 struct seen_headers {
-  bool host, length, coding;
+  bool host, length, coding, close;
 };
 
 static enum mafat_http_progress read_length(struct mafat_http_request *r, struct seen_headers *seen,
@@ -152,12 +153,13 @@ static enum mafat_http_progress read_length(struct mafat_http_request *r, struct
 }
 
 /* Finds "close" or "keep-alive" in a list with commas. */
-static void read_connection(struct mafat_http_request *r, struct mafat_http_text t)
+static void read_connection(struct mafat_http_request *r, struct seen_headers *seen,
+                            struct mafat_http_text t)
 {
   for (const char *p = t.bytes, *end = t.bytes + t.n; p < end;) {
     const char *comma = memchr(p, ',', (size_t)(end - p));
     struct mafat_http_text word = trim(p, comma ? comma : end);
-    if (is_word(word, "close")) r->keeps_alive = false;
+    if (is_word(word, "close")) seen->close = true;
     if (is_word(word, "keep-alive")) r->keeps_alive = true;
     p = comma ? comma + 1 : end;
   }
@@ -175,13 +177,17 @@ static enum mafat_http_progress take_field(struct mafat_http_request *r, struct 
   } else if (is_word(name, "transfer-encoding")) {
     seen->coding = true;
   } else if (is_word(name, "connection")) {
-    read_connection(r, value);
+    read_connection(r, seen, value);
   } else if (is_word(name, "expect")) {
     if (!is_word(value, "100-continue"))
       return refuse(r, 417, "expected Expect: 100-continue, or none");
     r->expects = true;
   } else if (is_word(name, "origin")) {
     r->origin = value;
+  } else if (is_word(name, "sec-fetch-site")) {
+    r->site = value;
+  } else if (is_word(name, "sec-fetch-mode")) {
+    r->mode = value;
   } else if (is_word(name, "content-type")) {
     r->type = value;
   } else if (is_word(name, "authorization")) {
@@ -217,6 +223,7 @@ static enum mafat_http_progress check(struct mafat_http_request *r, const struct
   if (r->method == MAFAT_HTTP_POST && !seen->length)
     return refuse(r, 411, "expected a Content-Length");
   r->expects = r->expects && !first_version && r->body_bytes > 0;
+  r->keeps_alive = r->keeps_alive && !seen->close;
   return MAFAT_HTTP_WHOLE;
 }
 
@@ -328,9 +335,20 @@ bool mafat_http_bears(const struct mafat_http_request *r, const char *token)
   return !differs && n > 0;
 }
 
+/* The field Sec-Fetch-Site has another value also for pages of this host at another port. */
+static bool is_own_site(const struct mafat_http_request *r)
+{
+  return !r->site.bytes || is_word(r->site, "same-origin") || is_word(r->site, "none");
+}
+
+bool mafat_http_navigates(const struct mafat_http_request *r)
+{
+  return r->mode.bytes && is_word(r->mode, "navigate");
+}
+
 bool mafat_http_is_own(const struct mafat_http_request *r)
 {
-  if (!r->origin.bytes) return true;
+  if (!r->origin.bytes) return is_own_site(r);
   const char *end = r->origin.bytes + r->origin.n;
   for (const char *p = r->origin.bytes; p + 3 <= end; p++) {
     if (memcmp(p, "://", 3) != 0) continue;

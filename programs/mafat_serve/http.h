@@ -23,6 +23,7 @@ struct mafat_http_request {
   struct mafat_http_text query; /* after the ? */
   struct mafat_http_text host, origin, type,
       authorization; /* fields Host, Origin, Content-Type, Authorization */
+  struct mafat_http_text site, mode; /* fields Sec-Fetch-Site and Sec-Fetch-Mode of browsers */
   uint64_t body_bytes;
   bool has_length;  /* Content-Length is present */
   bool keeps_alive; /* another request may follow */
@@ -52,8 +53,12 @@ bool mafat_http_is(struct mafat_http_text text, const char *other);
 /* True if Authorization is "Bearer TOKEN". Takes the same time wherever the tokens differ. */
 bool mafat_http_bears(const struct mafat_http_request *r, const char *token);
 
-/* True if the field Origin, which browsers send, names this host or is absent. */
+/* True if no page of another origin caused the request, by the fields that browsers send: Origin
+ * names this host or is absent, and Sec-Fetch-Site, which requests without Origin have, too, is
+ * "same-origin", "none" (typed by the user) or absent. */
 bool mafat_http_is_own(const struct mafat_http_request *r);
+/* True if a browser opens the answer as a page, as after a click on a link of any site. */
+bool mafat_http_navigates(const struct mafat_http_request *r);
 
 /* Reason phrase, such as "OK"; "" for a status that this server does not use. */
 const char *mafat_http_reason(int status);

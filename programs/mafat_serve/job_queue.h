@@ -28,6 +28,7 @@ struct mafat_job {
   size_t body_bytes;
   size_t most_bytes; /* largest size of the response */
   struct mafat_job_frame frame;
+  bool form;         /* the body's type is that of a form: it may have lost bytes */
   float thresh, nms;
   size_t memory_bytes; /* budget of a plan or map; 0: the plan that runs */
   double asked_ms;     /* time when it was added */

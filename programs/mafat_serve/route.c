@@ -172,17 +172,24 @@ static const char *take_frame(struct mafat_route *route, const struct mafat_http
   return NULL;
 }
 
+/* curl sends both "-d" and "--data-binary" with this type; the former drops bytes. */
+static bool is_form(const struct mafat_http_request *r)
+{
+  return is_type(r, "application/x-www-form-urlencoded");
+}
+
 static void find_picture(struct mafat_route *route, const struct mafat_route_rules *rules,
                          const struct mafat_http_request *r)
 {
   const char *wrong;
   route->thresh = rules->thresh;
   route->nms = rules->nms;
+  route->form = is_form(r);
   if (r->body_bytes > rules->most_bytes)
     refuse(route, 413, "the body is larger than there is room for: see --room");
   else if (is_type(r, "multipart/form-data"))
     refuse(route, 415,
-           "expected the picture itself as the body, not a form: curl --data-binary @FILE");
+           "expected the picture itself as the body, not a form: curl --data-binary @FILE ADDRESS");
   else if (r->body_bytes == 0) refuse(route, 400, "expected a picture as the body, found nothing");
   else if (!take_fraction(r, "thresh", &route->thresh))
     refuse(route, 400, "?thresh expects a number from 0 to 1");
@@ -206,6 +213,21 @@ static bool is_allowed(const struct url_path *p, const struct mafat_http_request
   return r->method == MAFAT_HTTP_POST ? p->post : r->method != MAFAT_HTTP_OTHER && p->get;
 }
 
+static void refuse_method(struct mafat_route *route, const struct url_path *p)
+{
+  refuse(route, 405,
+         p->get ? "expected another method: the field Allow lists those of this address"
+                : "expected the picture as the body of a POST: curl --data-binary @FILE ADDRESS");
+  route->allow = p->get ? p->post ? "GET, HEAD, POST" : "GET, HEAD" : "POST";
+}
+
+/* A link of another site may lead to the page, which shows nothing by itself. */
+static bool opens_page(const struct url_path *p, const struct mafat_http_request *r)
+{
+  return p->kind == MAFAT_ROUTE_PAGE && r->method != MAFAT_HTTP_POST && !r->origin.bytes &&
+         mafat_http_navigates(r);
+}
+
 void mafat_route_find(struct mafat_route *route, const struct mafat_route_rules *rules,
                       const struct mafat_http_request *r)
 {
@@ -218,11 +240,10 @@ void mafat_route_find(struct mafat_route *route, const struct mafat_route_rules 
     return;
   }
   if (!is_allowed(p, r)) {
-    refuse(route, 405, "this method is not for that name");
-    route->allow = p->get ? p->post ? "GET, HEAD, POST" : "GET, HEAD" : "POST";
+    refuse_method(route, p);
     return;
   }
-  if (!mafat_http_is_own(r)) {
+  if (!mafat_http_is_own(r) && !opens_page(p, r)) {
     refuse(route, 403, "refused: the request comes from a web page of another host");
     return;
   }

@@ -26,6 +26,7 @@ struct mafat_route {
   /* Parameters of a job. */
   enum mafat_job_kind job;
   struct mafat_job_frame frame;
+  bool form; /* the body's type is that of a form, as curl -d sends it */
   float thresh, nms;
   size_t memory_bytes;
 };

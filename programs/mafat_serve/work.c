@@ -155,6 +155,14 @@ static int find(const struct mafat_job_worker *work, struct mafat_job *job,
   return code;
 }
 
+/* Adds the usual reason why a picture from a form's client cannot be read. */
+static void explain_form(struct mafat_diagnostic *d)
+{
+  const size_t n = strlen(d->text);
+  snprintf(d->text + n, sizeof d->text - n,
+           "; curl -d changes pictures: send them with curl --data-binary @FILE");
+}
+
 /* Runs one picture and writes its answer. False: no run began. */
 static bool answer_picture(const struct mafat_job_worker *work, struct mafat_job *job,
                            struct mafat_job_queue_run *ran)
@@ -172,6 +180,7 @@ static bool answer_picture(const struct mafat_job_worker *work, struct mafat_job
   job->status = 200;
   job->type = json;
   if (code == MAFAT_OK && (code = find(work, job, &run, waited_ms, &d))) ran->failed = true;
+  if (code && of_input && job->form) explain_form(&d);
   if (code) {
     if (ran->failed) mafat_session_complain(d.text);
     fail(job, status_of(code, of_input), d.text);

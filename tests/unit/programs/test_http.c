@@ -42,6 +42,12 @@ static const struct taken {
     {"GET / HTTP/1.2\r\nHost:\r\n\r\n", MAFAT_HTTP_GET, "/", NULL, 0, true, false},
     {"GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade , Close\r\n\r\n", MAFAT_HTTP_GET, "/", NULL,
      0, false, false},
+    {"GET / HTTP/1.1\r\nHost: a\r\nConnection: close, keep-alive\r\n\r\n", MAFAT_HTTP_GET, "/",
+     NULL, 0, false, false},
+    {"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nConnection: Keep-Alive\r\n\r\n",
+     MAFAT_HTTP_GET, "/", NULL, 0, false, false},
+    {"GET / HTTP/1.0\r\nConnection: keep-alive,close\r\n\r\n", MAFAT_HTTP_GET, "/", NULL, 0, false,
+     false},
     {"POST /detect HTTP/1.1\r\nHost: a\r\nContent-Length: 12\r\n\r\n", MAFAT_HTTP_POST, "/detect",
      NULL, 12, true, false},
     {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0012\r\nExpect: 100-Continue\r\n\r\n",
@@ -239,18 +245,32 @@ END_TEST
 START_TEST(knows_its_own_pages)
 {
   static const struct {
-    const char *host, *origin;
+    const char *host, *origin, *site;
     bool own;
-  } rows[] = {{"a:8080", NULL, true},   {"a:8080", "http://a:8080", true},
-              {"A", "https://a", true}, {"a:8080", "http://a", false},
-              {"a", "http://b", false}, {"a", "null", false},
-              {"a", "", false},         {"a", "http://ab", false},
-              {"ab", "http://a", false}};
+  } rows[] = {{"a:8080", NULL, NULL, true},
+              {"a:8080", "http://a:8080", NULL, true},
+              {"A", "https://a", NULL, true},
+              {"a:8080", "http://a", NULL, false},
+              {"a", "http://b", NULL, false},
+              {"a", "null", NULL, false},
+              {"a", "", NULL, false},
+              {"a", "http://ab", NULL, false},
+              {"ab", "http://a", NULL, false},
+              {"a", NULL, "same-origin", true},
+              {"a", NULL, "none", true},
+              {"a", NULL, "cross-site", false},
+              {"a", NULL, "Cross-Site", false},
+              {"a", NULL, "same-site", false},
+              {"a", NULL, "", false},
+              {"a", "http://b", "same-origin", false},
+              {"a", "http://a", "same-origin", true}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     const struct mafat_http_request r = {.host = {rows[i].host, strlen(rows[i].host)},
                                          .origin = {rows[i].origin,
-                                                    rows[i].origin ? strlen(rows[i].origin) : 0}};
-    ck_assert_msg(mafat_http_is_own(&r) == rows[i].own, "%s", rows[i].origin);
+                                                    rows[i].origin ? strlen(rows[i].origin) : 0},
+                                         .site = {rows[i].site,
+                                                  rows[i].site ? strlen(rows[i].site) : 0}};
+    ck_assert_msg(mafat_http_is_own(&r) == rows[i].own, "%s, %s", rows[i].origin, rows[i].site);
   }
 }
 END_TEST

@@ -28,6 +28,8 @@ static struct mafat_route find(const struct mafat_route_rules *rules, const char
 
 #define LENGTH(n) "Content-Length: " #n "\r\n"
 #define RAW "Content-Type: video/x-raw"
+#define SITE "Sec-Fetch-Site: cross-site\r\n"
+#define NAVIGATES "Sec-Fetch-Mode: navigate\r\n"
 #define TOKEN "Authorization: Bearer secret-1\r\n"
 
 static const struct row {
@@ -104,6 +106,15 @@ static const struct row {
     {"GET /", "Origin: http://b\r\n", MAFAT_ROUTE_REFUSED, 403, 403},
     {"POST /", LENGTH(5) "Origin: http://b\r\n", MAFAT_ROUTE_REFUSED, 403, 403},
     {"POST /", LENGTH(5) "Origin: http://a\r\n", MAFAT_ROUTE_JOB, 0, 401},
+    {"GET /plan", "Sec-Fetch-Site: cross-site\r\n", MAFAT_ROUTE_REFUSED, 403, 403},
+    {"GET /healthz", "Sec-Fetch-Site: same-site\r\n", MAFAT_ROUTE_REFUSED, 403, 403},
+    {"GET /map", SITE NAVIGATES, MAFAT_ROUTE_REFUSED, 403, 403},
+    {"GET /", SITE, MAFAT_ROUTE_REFUSED, 403, 403}, /* as an image, say */
+    {"GET /", SITE NAVIGATES, MAFAT_ROUTE_PAGE, 0, 0}, /* by a link */
+    {"POST /", LENGTH(5) SITE NAVIGATES, MAFAT_ROUTE_REFUSED, 403, 403},
+    {"GET /plan", "Sec-Fetch-Site: same-origin\r\nSec-Fetch-Mode: cors\r\n", MAFAT_ROUTE_JOB, 0,
+     401},
+    {"GET /plan", "Sec-Fetch-Site: none\r\n" NAVIGATES, MAFAT_ROUTE_JOB, 0, 401},
 };
 
 START_TEST(finds)
@@ -119,6 +130,17 @@ START_TEST(finds)
   route = find(&closed_rules, row->line, fields);
   ck_assert_msg(route.kind == row->kind && route.status == row->status, "%s: %d, %d", row->line,
                 route.kind, route.status);
+}
+END_TEST
+
+START_TEST(says_how_to_send_a_picture)
+{
+  static const char form[] =
+      LENGTH(5) "Content-Type: application/x-www-form-urlencoded; charset=utf-8\r\n";
+  ck_assert_ptr_nonnull(strstr(find(&open_rules, "GET /detect", "").wrong, "--data-binary"));
+  ck_assert_ptr_nonnull(strstr(find(&open_rules, "PUT /plan", LENGTH(5)).wrong, "Allow"));
+  ck_assert(find(&open_rules, "POST /", form).form);
+  ck_assert(!find(&open_rules, "POST /", LENGTH(5)).form);
 }
 END_TEST
 
@@ -147,6 +169,7 @@ Suite *route_suite(void)
   Suite *suite = suite_create("route");
   TCase *tests = tcase_create("requests");
   tcase_add_loop_test(tests, finds, 0, sizeof rows / sizeof *rows);
+  tcase_add_test(tests, says_how_to_send_a_picture);
   tcase_add_test(tests, reads_what_is_asked_for);
   suite_add_tcase(suite, tests);
   return suite;
