@@ -44,6 +44,18 @@ static void reserve(struct serving *s)
 
 /* ---- opening ---- */
 
+/* Without a token, other machines are served only if the user asked for it. */
+static int open_listener(struct serving *s, const char *address)
+{
+  struct mafat_diagnostic *d = &s->session.d;
+  int code = mafat_listeners_open(&s->server.listeners, address, d);
+  if (code || s->server.listeners.local || s->token[0] || s->session.options.no_token) return code;
+  return mafat_fail(d, MAFAT_EINVAL,
+                    "--listen %.100s: expected a token, since others can reach this address: give "
+                    "--token-file FILE, or --no-token to serve everybody",
+                    address);
+}
+
 static int open_listeners(struct serving *s)
 {
   static const char usual[] = "127.0.0.1:8080";
@@ -53,7 +65,7 @@ static int open_listeners(struct serving *s)
   if (code == MAFAT_OK && s->session.options.listen.n == 0)
     code = mafat_listeners_open(&s->server.listeners, usual, d);
   for (int i = 0; code == MAFAT_OK && i < s->session.options.listen.n; i++)
-    code = mafat_listeners_open(&s->server.listeners, s->session.options.listen.list[i], d);
+    code = open_listener(s, s->session.options.listen.list[i]);
   if (code == MAFAT_OK && !mafat_job_queue_open(&s->job_queue))
     code = mafat_fail(d, MAFAT_EIO, "cannot make an eventfd: %s", strerror(errno));
   return code;
@@ -111,9 +123,6 @@ static void report(const struct serving *s)
   snprintf(line, sizeof line, "needs at most %.1f MiB, %.1f MiB of it for requests and answers",
            (double)h->charge_bytes / 1048576, (double)h->capacity_bytes / 1048576);
   mafat_session_complain(line);
-  if (!s->server.listeners.local && !h->token)
-    mafat_session_complain(
-        "warning: others can reach it, and no token is asked for: see --token-file");
 }
 
 /* ---- ending ---- */

@@ -186,9 +186,19 @@ check 'a token of the environment' 'it is not asked for' asks 401 /plan
 check 'it is taken' 'it is not' asks 200 /plan 'Authorization: Bearer secret-token-3'
 check 'and no more in the environment' 'it is' sh -c "! grep -q secret /proc/$pid/environ"
 ends 'with one of the environment: it ends'
-listen_with "$program" --listen 0.0.0.0:0 "${budget[@]}" "${files[@]}"
-check 'open to all: a warning' "$(cat "$err")" grep -q 'no token is asked for' "$err"
+for address in 0.0.0.0:0 '[::]:0' 192.0.2.1:0; do
+  run --listen "$address" "${files[@]}"
+  grep -qE 'Address family|Cannot assign' "$err" || refuses "open to all without a token: $address" 2 "--listen $address: expected a token"
+done
+run --listen 127.0.0.1:0 --listen 0.0.0.0:0 "${files[@]}"
+refuses 'open to all beside a local address' 2 '--listen 0.0.0.0:0: expected a token'
+bad 'a token and none' '--no-token' --no-token --token-file "$dir/token" "${files[@]}"
+listen_with "$program" --listen 0.0.0.0:0 --no-token "${budget[@]}" "${files[@]}"
+check 'open to all, as it was asked for' "$(cat "$err")" get healthz
 ends 'open to all: it ends'
+listen_with "$program" --listen 0.0.0.0:0 --token-file "$dir/token" "${budget[@]}" "${files[@]}"
+check 'open to all with a token' 'it is not asked for' asks 401 /plan
+ends 'open to all with a token: it ends'
 listen --listen '[::1]:0' "${budget[@]}" "${files[@]}"
 if grep -q '\[::1\]' "$err"; then
   check 'two addresses' "$(cat "$err")" python3 -c "import urllib.request as u; u.urlopen('$(sed -n 's/.*listens at //p' "$err" | tail -n 1)healthz').read()"
