@@ -189,6 +189,8 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files,
   if ((code = mafat_kinds_check(m->network, m->n_layers, d))) return code;
   if ((code = mafat_picture_make(&m->picture, m->network, o, m->kernels, d))) return code;
   m->picture.input.canceled = &m->canceled;
+  m->warnings = o->warnings;
+  m->picture.input.warnings = &m->warnings;
   m->inputs = calloc((size_t)m->network->n_inputs, sizeof *m->inputs);
   if (!m->inputs) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", m->network->path);
   for (int i = 0; i < m->network->n_inputs; i++) {

@@ -40,6 +40,7 @@ struct mafat_model {
   struct mafat_weights *weights;
   struct mafat_executor *executor;
   atomic_bool canceled;        /* cancels the current run; set by another thread */
+  struct mafat_warning_sink warnings; /* the caller's; also used by runs */
   struct mafat_model_input *inputs; /* one for each input of the network; owned */
   const struct mafat_kernels *kernels;
   const struct mafat_rank_link *link; /* the caller's; NULL: a single device */

@@ -79,7 +79,7 @@ MAFAT_API const char *mafat_error_name(int code);
 MAFAT_API int mafat_fail(struct mafat_diagnostic *d, int code, const char *format, ...)
     MAFAT_PRINTF(3, 4);
 
-/* Receives warnings, each one line without a newline. warn NULL: discards them. */
+/* Receives warnings of opening and of runs: lines without newline. warn NULL: discards them. */
 struct mafat_warning_sink {
   void (*warn)(void *context, const char *text);
   void *context;

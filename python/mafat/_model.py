@@ -127,19 +127,24 @@ class Model(c.Handle):
         super().__init__()
         self.names = read_names(names)
         self._process, self._lock, self._closing = os.getpid(), RLock(), RLock()
-        warned: list[str] = []
-        self._options = model_options(dict(options), "open", warned.append)
+        self._warned: list[str] = []
+        self._warn = warn
+        self._options = model_options(dict(options), "open", self._warned.append)
         self._arena = options.get("arena")
         self._rooms: list[Any] = self._arena._rooms if self._arena else []
         if in_use(self._rooms):
             raise Error(EINVAL, "arena: expected one that may grow, and move, found one of which somebody has a frame_room")
         self._files = file_of(model), file_of(weights)
         self._call(library.mafat_model_open_files, byref(self._handle), *self._files, byref(self._options))
-        for text in warned:
-            warn(text) if warn else warnings.warn(text, stacklevel=2)
+        self._pass_warnings(3)
         facts = self._facts()
         self.inputs = self._ports(facts.n_inputs, library.mafat_model_describe_input)
         self.outputs = self._ports(facts.n_outputs, library.mafat_model_describe_output)
+
+    def _pass_warnings(self, stacklevel: int) -> None:
+        while self._warned:
+            text = self._warned.pop(0)
+            self._warn(text) if self._warn else warnings.warn(text, stacklevel=stacklevel)
 
     def _ports(self, n: int, describe: Any) -> tuple[Port, ...]:
         ports = (ask(describe, self._handle, c.PortFacts, i) for i in range(n))
@@ -284,6 +289,7 @@ class Model(c.Handle):
             for port in self.inputs:
                 library.mafat_model_set_input(handle, port.name.encode(), None, 0, None)
             del kept
+        self._pass_warnings(4)
 
     def _set(self, name: str, value: Any) -> numpy.ndarray | None:
         handle, key = self._alive(), text_for(name)

@@ -331,6 +331,18 @@ class Errors(unittest.TestCase):
                 mafat.open(cfg, WEIGHTS, warn=told.append).close()
             self.assertIn("no_such_key", told[0])
 
+    def test_a_picture_without_end_marker_warns(self):
+        told = []
+        with tempfile.TemporaryDirectory() as folder, open_shapes(warn=told.append) as model:
+            cut = os.path.join(folder, "cut.jpg")
+            with open(PICTURE, "rb") as file, open(cut, "wb") as copy:
+                copy.write(file.read()[:-2])
+            wanted = model.detect(PICTURE)
+            self.assertEqual(told, [])
+            self.assertEqual(model.detect(cut), wanted)
+            self.assertIn("no end marker", told.pop())
+            self.assertEqual(told, [])
+
     def test_versions_agree(self):
         with open(os.path.join(ROOT, "python", "pyproject.toml"), encoding="utf-8") as file:
             self.assertIn(f'version = "{mafat.__version__}"', file.read())

@@ -26,6 +26,7 @@ enum { MAFAT_IMAGE_MAX_SIDE = 1 << 20, MAFAT_IMAGE_MAX_PIXELS = 1 << 30 };
 
 struct mafat_image_source {
   const atomic_bool *canceled; /* struct mafat_image_input's */
+  const struct mafat_warning_sink *warnings; /* likewise; not for video frames */
   int fd;              /* -1: the file is in memory, which `next` points to */
   off_t position;      /* file offset of the first byte after the buffer */
   struct mafat_file_state opened; /* state of the file when its first bytes were read */

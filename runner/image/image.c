@@ -176,6 +176,7 @@ static struct mafat_image *make_image(int fd, const char *name,
   }
   im->source.fd = fd;
   im->source.canceled = input->canceled;
+  im->source.warnings = input->warnings;
   im->input = *input;
   if (!im->input.kernels) im->input.kernels = mafat_kernels_find(NULL);
   set_rule(im);

@@ -3,7 +3,8 @@
  *
  * The values equal those of Debian's Darknet (load_image_color(), then letterbox_image() or
  * resize_image()): EXIF orientation is applied, alpha is dropped, 16 bits are cut to the upper 8,
- * and the range is [0, 1]. A damaged or truncated file is an error; Darknet only warns.
+ * and the range is [0, 1]. A damaged or truncated file is an error; Darknet only warns. A JPEG that
+ * lacks only its end marker gets a warning.
  *
  * Opening reads the header and determines the memory for decoding. The whole picture is in memory
  * only if the file format requires it: a progressive or multi-scan JPEG (as coefficients) and an
@@ -41,6 +42,8 @@ struct mafat_image_input {
   const struct mafat_kernels *kernels; /* NULL: the best for this processor */
   /* set by another thread: reading fails with MAFAT_ECANCELED; NULL: never */
   const atomic_bool *canceled;
+  /* a JPEG file without end marker gets a warning when its last row is read; NULL: none */
+  const struct mafat_warning_sink *warnings;
 };
 
 struct mafat_image_info {

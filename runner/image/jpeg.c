@@ -111,6 +111,8 @@ struct jpeg {
   struct jpeg_progress_mgr progress;
   int shrunk;    /* scale denominator; 1: full size */
   bool created, started, found_app1;
+  bool in_scans;   /* the header is read */
+  bool ends_early; /* the file ended in a scan, or after the last one, without an end marker */
   uint8_t *cmyk; /* (width, 4), in libjpeg's pool */
   uint8_t *row;  /* destination row of the current step */
 
@@ -144,10 +146,20 @@ static int code_of_message(int message)
   }
 }
 
+static void refuse_truncated(struct jpeg *jpeg) __attribute__((noreturn));
+static void refuse_truncated(struct jpeg *jpeg)
+{
+  mafat_fail(jpeg->diagnostic, MAFAT_EFORMAT,
+             "%s: truncated JPEG picture: the file ends after %lld bytes, before its end marker",
+             jpeg->base.name, (long long)jpeg->base.source->position);
+  give_up(jpeg, MAFAT_EFORMAT);
+}
+
 static void on_error(j_common_ptr cinfo)
 {
   struct jpeg *jpeg = cinfo->client_data;
   int code = code_of_message(cinfo->err->msg_code);
+  if (code == MAFAT_EFORMAT && jpeg->ends_early) refuse_truncated(jpeg);
   char reason[JMSG_LENGTH_MAX];
   cinfo->err->format_message(cinfo, reason);
   mafat_fail(jpeg->diagnostic, code, "%s: %s JPEG picture: %s", jpeg->base.name,
@@ -202,9 +214,12 @@ static void init_source(j_decompress_ptr cinfo)
   (void)cinfo;
 }
 
+/* Refills the buffer. At the end of a file without an end marker, supplies one: libjpeg reads ahead
+ * of what it needs, and reports missing data when it reaches the marker too early. */
 static boolean fill_input_buffer(j_decompress_ptr cinfo)
 {
   struct jpeg *jpeg = cinfo->client_data;
+  static const uint8_t end_marker[] = {0xff, JPEG_EOI};
   struct mafat_image_source *source = jpeg->base.source;
   int filled = mafat_image_source_fill(source);
   if (filled < 0) {
@@ -212,14 +227,13 @@ static boolean fill_input_buffer(j_decompress_ptr cinfo)
                strerror(errno));
     give_up(jpeg, MAFAT_EIO);
   }
-  if (filled == 0) {
-    mafat_fail(jpeg->diagnostic, MAFAT_EFORMAT,
-               "%s: truncated JPEG picture: the file ends after %lld bytes, before its end marker",
-               jpeg->base.name, (long long)source->position);
-    give_up(jpeg, MAFAT_EFORMAT);
-  }
   cinfo->src->next_input_byte = source->next;
   cinfo->src->bytes_in_buffer = source->left;
+  if (filled > 0) return TRUE;
+  if (!jpeg->in_scans) refuse_truncated(jpeg);
+  jpeg->ends_early = true;
+  cinfo->src->next_input_byte = end_marker;
+  cinfo->src->bytes_in_buffer = sizeof end_marker;
   return TRUE;
 }
 
@@ -292,6 +306,7 @@ static void start(struct jpeg *jpeg)
     cinfo->out_color_space = JCS_CMYK;
   else
     cinfo->out_color_space = jpeg->base.channels == 3 ? JCS_RGB : JCS_GRAYSCALE;
+  jpeg->in_scans = true;
   cinfo->scale_num = 1;
   cinfo->scale_denom = (unsigned)jpeg->shrunk;
   jpeg_start_decompress(cinfo);
@@ -307,9 +322,26 @@ static void read_row(struct jpeg *jpeg)
   if (jpeg_read_scanlines(&jpeg->cinfo, &row, 1) != 1) give_up(jpeg, MAFAT_EFORMAT);
 }
 
+/* True if the scans of a file give every coefficient of every component in full. */
+static bool has_all_scans(const struct jpeg_decompress_struct *cinfo)
+{
+  for (int i = 0; i < cinfo->num_components; i++) {
+    if (!cinfo->comp_info[i].quant_table) return false; /* set by the component's first scan */
+    for (int k = 0; cinfo->coef_bits && k < DCTSIZE2; k++)
+      if (cinfo->coef_bits[i][k] != 0) return false;
+  }
+  return true;
+}
+
 static void finish(struct jpeg *jpeg)
 {
+  while (jpeg_consume_input(&jpeg->cinfo) != JPEG_REACHED_EOI) {}
+  if (jpeg->ends_early && !has_all_scans(&jpeg->cinfo)) refuse_truncated(jpeg);
   jpeg_finish_decompress(&jpeg->cinfo);
+  if (jpeg->ends_early && jpeg->base.source->fd >= 0)
+    mafat_warn(jpeg->base.source->warnings,
+               "%s: the JPEG picture has all its rows, but no end marker; is it truncated?",
+               jpeg->base.name);
 }
 
 /* Converts CMYK as Adobe stores it, inverted, with OpenCV's arithmetic. */

@@ -308,6 +308,11 @@ for format in png jpg; do
   run $model "$io/cut.$format"
   check "image-cut $format" "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(wc -l <"$err")" -eq 1
 done
+head -c -2 "${jpegs[0]}" >"$io/endless.jpg"
+run $model "$io/endless.jpg"
+expect image-endless 0 "warning: $io/endless.jpg: the JPEG picture has all its rows, but no end marker"
+head -c -3 "${jpegs[0]}" >"$io/endless.jpg"
+bad image-endless-cut 'endless.jpg: truncated JPEG picture: the file ends after' $model "$io/endless.jpg"
 run $model "$io/wide.ppm"
 check image-wide "exit status $code: $(cat "$err")" grep -q 'wide.ppm: expected a picture of at most [0-9]* pixels to a side, found 1048577x1' "$err"
 bad image-channels 'channels2.cfg: expected a network of 1 or 3 input channels for pictures, found 2' channels2.cfg channels2.weights a.ppm

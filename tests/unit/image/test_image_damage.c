@@ -53,15 +53,16 @@ static void write_case(int i, const char *to)
   }
 }
 
-enum { N_CASES = 10, PLAIN_PPM = 7 };
+enum { N_CASES = 10, N_JPEGS = 3, PLAIN_PPM = 7, END_MARKER_BYTES = 2 };
 
 START_TEST(truncated_files_are_refused)
 {
   size_t n;
   write_case(_i, picture_path);
   uint8_t *bytes = picture_read_bytes(picture_path, &n);
-  /* A plain file without its last blank or last digits is still valid. */
-  size_t end = _i == PLAIN_PPM ? n - 4 : n;
+  /* A plain file without its last blank or last digits is still valid; so is a JPEG without its end
+   * marker. */
+  size_t end = _i == PLAIN_PPM ? n - 4 : _i < N_JPEGS ? n - END_MARKER_BYTES : n;
   for (size_t k = 1; k < end; k += k < 700 ? 1 : 7) {
     picture_write_bytes(picture_path, bytes, k);
     picture_must_fail(MAFAT_EFORMAT);
@@ -69,6 +70,49 @@ START_TEST(truncated_files_are_refused)
   picture_write_bytes(picture_path, bytes, 0);
   picture_must_fail(MAFAT_EFORMAT);
   free(bytes);
+}
+END_TEST
+
+static void count_warning(void *context, const char *text)
+{
+  ck_assert_ptr_nonnull(strstr(text, "no end marker"));
+  ++*(int *)context;
+}
+
+/* A JPEG that lacks only its end marker, or half of it, or has zeros in its place, gives the pixels
+ * of the complete file and a warning, also if it is decoded row by row or at a smaller size. */
+START_TEST(a_jpeg_without_end_marker_warns)
+{
+  enum { W = 24, H = 16 };
+  static float wanted[W * H * 3], found[W * H * 3];
+  int warned = 0;
+  const struct mafat_warning_sink sink = {count_warning, &warned};
+  for (int i = 0; i < 6; i++) {
+    const struct mafat_image_input input = {W, H, 3, .fit = MAFAT_FIT_LETTERBOX,
+                                            .shrinks = i >= N_JPEGS, .warnings = &sink};
+    size_t n;
+    picture_write_jpeg(picture_path, 61, 52,
+                       &(struct jpeg_style){.colours = i % 2 ? JPEG_YCC : JPEG_CMYK, .h = 2, .v = 2,
+                                            .progressive = i % N_JPEGS == 1,
+                                            .restart_rows = i % N_JPEGS == 2});
+    uint8_t *bytes = picture_read_bytes(picture_path, &n);
+    ck_assert_int_eq(picture_read(&input, wanted), MAFAT_OK);
+    ck_assert_int_eq(warned, 0);
+    for (size_t kept = 0; kept < END_MARKER_BYTES; kept++) {
+      picture_write_bytes(picture_path, bytes, n - END_MARKER_BYTES + kept);
+      ck_assert_msg(picture_read(&input, found) == MAFAT_OK, "%s", picture_diagnostic.text);
+      ck_assert_mem_eq(found, wanted, sizeof wanted);
+      ck_assert_int_eq(warned, 1);
+      warned = 0;
+    }
+    memset(bytes + n - END_MARKER_BYTES, 0, END_MARKER_BYTES);
+    picture_write_bytes(picture_path, bytes, n);
+    ck_assert_msg(picture_read(&input, found) == MAFAT_OK, "%s", picture_diagnostic.text);
+    ck_assert_mem_eq(found, wanted, sizeof wanted);
+    ck_assert_int_eq(warned, 1);
+    warned = 0;
+    free(bytes);
+  }
 }
 END_TEST
 
@@ -365,6 +409,7 @@ Suite *image_damage_suite(void)
   Suite *suite = suite_create("image_damage");
   TCase *damage = picture_case(suite, "damage", 120);
   tcase_add_loop_test(damage, truncated_files_are_refused, 0, N_CASES);
+  tcase_add_test(damage, a_jpeg_without_end_marker_warns);
   tcase_add_test(damage, jpeg_data_may_not_end_early);
   tcase_add_loop_test(damage, damaged_files_are_harmless, 0, N_CASES);
   tcase_add_test(damage, libraries_print_nothing);
