@@ -182,7 +182,7 @@ static int emit(struct applying *a, int layer)
   if (code) return code;
   bool begins = a->n_groups == 0 || (!alias && (a->node_at[a->n_groups - 1] >= 0 ||
                                                 (a->cell_of && a->cell_of[layer] != a->cell)));
-  if (begins && a->n_groups == MOST_GROUPS) begins = a->node_at[a->n_groups - 1] >= 0;
+  if (begins && a->n_groups >= MOST_GROUPS) begins = a->node_at[a->n_groups - 1] >= 0;
   if (begins) a->node_at[a->n_groups++] = -1;
   if (!alias && a->cell_of) a->cell = a->cell_of[layer];
   a->group_of[layer] = a->n_groups - 1;
