@@ -417,7 +417,7 @@ static int import_fill(struct mafat_onnx_importer *i)
   struct mafat_value *out = mafat_onnx_out(i, 0);
   long long dims[MAFAT_VIEW_DIMS], n = 1;
   double value = 0;
-  int n_dims,
+  int n_dims = 0,
       code = mafat_value_integers(i->g, mafat_onnx_in(i, 0), MAFAT_VIEW_DIMS, dims, &n_dims);
   if (code == MAFAT_OK && a && a->type == MAFAT_ONNX_ATTRIBUTE_TENSOR)
     code = mafat_onnx_tensor_doubles(i->model, a->as.t, 0, 1, &value, i->g->d);
