@@ -64,6 +64,7 @@ test,full        cpu    tests/cli/tutorial.sh
 check,test,full  cpu    tests/cli/progress.sh
 test,full        cpu    tests/cli/plan.sh
 test,full        cpu    tests/cli/ports.sh
+test,full        cpu    tests/cli/bytes.sh
 test,full        cpu    tests/cli/video.sh
 test,full        cpu    tests/cli/decode.sh
 test,full        cpu    tests/cli/raw_inputs.sh

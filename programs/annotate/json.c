@@ -177,8 +177,30 @@ static void report_close(struct mafat_annotate_report *report)
   for (size_t i = 0; report->detections && i < report->n_detections; i++)
     free(report->detections[i].points);
   free(report->detections);
+  free(report->path);
   json_object_put(report->root);
   *report = (struct mafat_annotate_report){0};
+}
+
+/* Decodes the member image_bytes, hexadecimal digits: the path, if it is not UTF-8. */
+static int read_path(struct json_place *place, struct mafat_annotate_report *out)
+{
+  static const char expected[] = "the bytes of a path, in hexadecimal digits";
+  struct json_object *bytes = member(out->root, "image_bytes");
+  if (!bytes) return MAFAT_OK;
+  const char *digits = is_text(bytes) ? json_object_get_string(bytes) : "";
+  size_t n = strlen(digits);
+  if (n == 0 || n % 2 || strspn(digits, "0123456789abcdefABCDEF") < n)
+    return fail_field(place, "image_bytes", expected, bytes);
+  out->path = calloc(n / 2 + 1, 1);
+  if (!out->path) return fail(place->mistake, MAFAT_ENOMEM, "out of memory");
+  for (size_t i = 0; i < n / 2; i++) {
+    const char pair[] = {digits[2 * i], digits[2 * i + 1], '\0'};
+    out->path[i] = (char)strtoul(pair, NULL, 16);
+    if (!out->path[i]) return fail_field(place, "image_bytes", expected, bytes);
+  }
+  out->image = out->path;
+  return MAFAT_OK;
 }
 
 /* Fills a report that has its root. After a failure it is left to report_close(). */
@@ -188,6 +210,8 @@ static int report_fill(struct mafat_annotate_report *out, bool needs_image,
   struct json_object *error = member(out->root, "error");
   struct json_object *image = member(out->root, "image");
   out->image = is_text(image) ? json_object_get_string(image) : "";
+  int code = read_path(place, out);
+  if (code) return code;
   if (error) {
     out->error = json_object_get_string(error);
     return MAFAT_OK;
@@ -204,7 +228,7 @@ static int report_fill(struct mafat_annotate_report *out, bool needs_image,
   place->in_detection = true;
   for (size_t i = 0; i < out->n_detections; i++) {
     place->detection = i;
-    int code = read_detection(place, json_object_array_get_idx(list, i), &out->detections[i]);
+    code = read_detection(place, json_object_array_get_idx(list, i), &out->detections[i]);
     if (code) return code;
   }
   return MAFAT_OK;

@@ -25,6 +25,7 @@ struct mafat_annotate_detection {
 struct mafat_annotate_report {
   struct json_object *root; /* owns every string below */
   const char *image;        /* path of the picture; "" if it is missing and not needed */
+  char *path;               /* owns a path that is not UTF-8; NULL: none */
   const char *error;        /* not NULL: run_inference failed on this picture */
   struct mafat_annotate_detection *detections;
   size_t n_detections;

@@ -90,10 +90,7 @@ static void collect(struct fields *f, const struct limit_options *o, const struc
 static bool write_json(struct mafat_writer *out, char *const *command, const struct fields *f)
 {
   mafat_json_begin(out, "{");
-  mafat_json_key(out, "command");
-  mafat_json_begin(out, "[");
-  for (; *command; command++) mafat_json_string(out, NULL, *command);
-  mafat_json_end(out, "]");
+  mafat_json_strings(out, "command", (const char *const *)command);
   for (const struct report_field *at = f->list; at < f->list + f->n; at++) {
     if (at->kind == WORD) mafat_json_string(out, at->name, at->word);
     else if (at->kind == COUNT) mafat_json_count(out, at->name, at->count);

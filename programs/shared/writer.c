@@ -140,9 +140,10 @@ void mafat_writer_put_plain(struct mafat_writer *w, const char *text)
   }
 }
 
+static const char hex[] = "0123456789abcdef";
+
 static void put_escaped(struct mafat_writer *w, const char *text)
 {
-  static const char hex[] = "0123456789abcdef";
   for (size_t n; *text; text += n ? n : 1) {
     unsigned char first = (unsigned char)*text;
     n = mafat_utf8_character(text);
@@ -190,6 +191,39 @@ void mafat_json_end(struct mafat_writer *w, const char *bracket)
   w->comma = true;
 }
 
+static void put_string(struct mafat_writer *w, const char *text)
+{
+  mafat_writer_put(w, "\"");
+  put_escaped(w, text);
+  mafat_writer_put(w, "\"");
+}
+
+static void put_hex(struct mafat_writer *w, const char *text)
+{
+  mafat_writer_put(w, "\"");
+  for (; *text; text++) {
+    unsigned char byte = (unsigned char)*text;
+    char digits[] = {hex[byte >> 4], hex[byte & 15]};
+    put_bytes(w, digits, sizeof digits);
+  }
+  mafat_writer_put(w, "\"");
+}
+
+static bool is_utf8(const char *text)
+{
+  size_t n;
+  while (*text && (n = mafat_utf8_character(text)) > 0) text += n;
+  return !*text;
+}
+
+/* The key of the bytes of `key`. */
+static void put_bytes_key(struct mafat_writer *w, const char *key)
+{
+  mafat_writer_put(w, ",\"");
+  mafat_writer_put(w, key);
+  mafat_writer_put(w, "_bytes\":");
+}
+
 void mafat_json_string(struct mafat_writer *w, const char *key, const char *text)
 {
   if (key) mafat_json_key(w, key);
@@ -198,9 +232,32 @@ void mafat_json_string(struct mafat_writer *w, const char *key, const char *text
     mafat_writer_put(w, "null");
     return;
   }
-  mafat_writer_put(w, "\"");
-  put_escaped(w, text);
-  mafat_writer_put(w, "\"");
+  put_string(w, text);
+  if (!key || is_utf8(text)) return;
+  put_bytes_key(w, key);
+  put_hex(w, text);
+}
+
+static void put_list(struct mafat_writer *w, const char *const *list,
+                     void (*put)(struct mafat_writer *w, const char *text))
+{
+  mafat_json_begin(w, "[");
+  for (; *list; list++) {
+    mafat_json_separate(w);
+    put(w, *list);
+  }
+  mafat_json_end(w, "]");
+}
+
+void mafat_json_strings(struct mafat_writer *w, const char *key, const char *const *list)
+{
+  const char *const *invalid = list;
+  while (*invalid && is_utf8(*invalid)) invalid++;
+  mafat_json_key(w, key);
+  put_list(w, list, put_string);
+  if (!*invalid) return;
+  put_bytes_key(w, key);
+  put_list(w, list, put_hex);
 }
 
 /* Writes a count; a negative one, not known, as null. */

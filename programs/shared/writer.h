@@ -52,8 +52,12 @@ void mafat_json_key(struct mafat_writer *w, const char *key);
 /* Begin and end an object or array. bracket: "{" or "[" to begin, "}" or "]" to end. */
 void mafat_json_begin(struct mafat_writer *w, const char *bracket);
 void mafat_json_end(struct mafat_writer *w, const char *bracket);
-/* Text NULL: null. Key NULL: an element of an array. */
+/* Text NULL: null. Key NULL: an element of an array. Bytes that are not UTF-8 become U+FFFD; then a
+ * member "KEY_bytes" follows with all bytes of the text as hexadecimal digits, since paths may have
+ * any bytes. */
 void mafat_json_string(struct mafat_writer *w, const char *key, const char *text);
+/* An array of strings, which a NULL ends. KEY_bytes is then an array, too. */
+void mafat_json_strings(struct mafat_writer *w, const char *key, const char *const *list);
 void mafat_json_count(struct mafat_writer *w, const char *key, int64_t value); /* negative: null */
 void mafat_json_number(struct mafat_writer *w, const char *key,
                        double value); /* not finite: null */

@@ -84,6 +84,17 @@ static uint64_t next_random(uint64_t *state) /* xorshift64* */
 
 /* ---- /proc/swaps ---- */
 
+/* Decodes a name of /proc/swaps, which escapes blanks and others as \ooo. */
+static void decode(char *name)
+{
+  char *to = name;
+  for (unsigned c; (c = (unsigned char)*name); name++) {
+    if (c == '\\' && sscanf(name, "\\%3o", &c) == 1) name += 3;
+    *to++ = (char)c;
+  }
+  *to = '\0';
+}
+
 static void devices_read(struct devices *d)
 {
   char line[4352];
@@ -91,7 +102,8 @@ static void devices_read(struct devices *d)
   d->n = 0;
   while (f && d->n < MAX_DEVICES && fgets(line, sizeof line, f)) {
     struct device *one = &d->list[d->n];
-    if (sscanf(line, "%4095s %15s %*d %lld", one->name, one->type, &one->used) == 3) d->n++;
+    if (sscanf(line, "%4095s %15s %*d %lld", one->name, one->type, &one->used) == 3)
+      decode(d->list[d->n++].name);
   }
   if (f) fclose(f);
 }
@@ -113,19 +125,28 @@ static const struct device *device_used(const struct devices *before, const stru
   return found;
 }
 
-/* Prints a name as a JSON string; /proc/swaps escapes blanks and others as \ooo. */
-static void print_name(const char *name)
+/* Prints a name as a JSON string. Bytes that are not UTF-8 become U+FFFD; false: there are some. */
+static bool print_name(const char *name)
 {
+  bool valid = true;
   putchar('"');
-  for (; *name; name++) {
-    unsigned c = (unsigned char)*name;
-    if (c == '\\' && sscanf(name, "\\%3o", &c) == 1) name += 3;
-    if (c < 0x20) printf("\\u%04x", c);
-    else {
-      if (c == '"' || c == '\\') putchar('\\');
-      putchar((int)c);
-    }
+  for (size_t n; *name; name += n ? n : 1) {
+    n = mafat_utf8_character(name);
+    valid = valid && n;
+    if (n == 1 && ((unsigned char)*name < 0x20 || *name == 0x7f)) printf("\\u%04x", *name);
+    else if (n == 1 && (*name == '"' || *name == '\\')) printf("\\%c", *name);
+    else if (n) printf("%.*s", (int)n, name);
+    else printf("\xef\xbf\xbd");
   }
+  putchar('"');
+  return valid;
+}
+
+static void print_device(const char *name)
+{
+  if (print_name(name)) return;
+  printf(", \"device_bytes\": \"");
+  for (; *name; name++) printf("%02x", (unsigned char)*name);
   putchar('"');
 }
 
@@ -239,7 +260,7 @@ static int measure(const struct memory *m, uint32_t *order, unsigned char *flags
          m->page_bytes, m->n_pages, n_out, out.us / (double)n_out / units,
          in.us / (double)in.n_pages / units, random_in.us / (double)random_in.n_pages / units,
          out.major_faults, in.n_pages, in.major_faults, random_in.n_pages, random_in.major_faults);
-  print_name(used ? used->name : "");
+  print_device(used ? used->name : "");
   printf(", \"type\": \"%s\"}\n", used ? used->type : "");
   return printed();
 }

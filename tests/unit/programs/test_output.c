@@ -284,6 +284,17 @@ END_TEST
 
 /* ---- Text from outside. ---- */
 
+/* The member KEY_bytes: the text in hexadecimal digits if it is not UTF-8, else absent. */
+static void check_bytes(struct json_object *o, const char *key, const char *raw, bool valid)
+{
+  char digits[512] = "";
+  struct json_object *found = NULL;
+  for (size_t i = 0; raw[i]; i++) sprintf(digits + 2 * i, "%02x", (unsigned char)raw[i]);
+  bool there = json_object_object_get_ex(o, key, &found);
+  ck_assert_msg(there == !valid, "%s: %s", key, digits);
+  if (there) ck_assert_str_eq(json_object_get_string(found), digits);
+}
+
 #define FFFD "\xef\xbf\xbd"
 
 static const struct {
@@ -323,6 +334,9 @@ START_TEST(test_strings)
   struct json_object *o = run_object(&r);
   check_string(o, "image", json);
   check_string(o, "plan", json);
+  bool valid = !strstr(json, FFFD);
+  check_bytes(o, "image_bytes", r.image, valid);
+  check_bytes(o, "plan_bytes", r.plan, valid);
   json_object_put(o);
 
   ck_assert_int_eq(mafat_output_error_json(strings[_i].raw, strings[_i].raw, 2, &writer), MAFAT_OK);
@@ -330,7 +344,9 @@ START_TEST(test_strings)
   check_string(o, "image", json);
   check_string(o, "error", json);
   check_count(o, "exit_code", 2);
-  ck_assert_int_eq(json_object_object_length(o), 3);
+  check_bytes(o, "image_bytes", strings[_i].raw, valid);
+  check_bytes(o, "error_bytes", strings[_i].raw, valid);
+  ck_assert_int_eq(json_object_object_length(o), valid ? 3 : 5);
   json_object_put(o);
 
   ck_assert_int_eq(mafat_output_run_text(&r, &writer), MAFAT_OK);
