@@ -176,5 +176,5 @@ int mafat_onnx_read_graph(struct mafat_onnx_reader *r, struct mafat_wire w)
   m->n_nodes = l.n[NODE];
   m->n_inputs = l.n[INPUT];
   m->n_outputs = l.n[OUTPUT];
-  return w.code;
+  return w.code ? w.code : mafat_onnx_sort_nodes(r, &w, l.nodes, m->n_nodes);
 }

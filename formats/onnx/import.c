@@ -359,8 +359,7 @@ static int make_ready(struct mafat_onnx_importer *i)
     const struct mafat_onnx_value *v = i->node->inputs[k];
     if (!v || i->values[v->index].form != MAFAT_VALUE_NONE) continue;
     if (!v->initializer)
-      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input '%.100s' is made by no node before it",
-                              v->name);
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input '%.100s' is made by no node", v->name);
     int code = mafat_onnx_constant(i, &i->values[v->index], v->initializer);
     if (code) return code;
   }
@@ -391,7 +390,7 @@ static bool is_made(const struct mafat_onnx_importer *i)
 static int set_node(struct mafat_onnx_importer *i, int index)
 {
   i->node = &i->model->nodes[index];
-  i->g->node = index;
+  i->g->node = i->node->number;
   i->g->operator_name = i->node->op_type;
   i->g->node_name = i->node->name;
   if (*i->node->domain && strcmp(i->node->domain, "com.microsoft") != 0)

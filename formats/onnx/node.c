@@ -212,7 +212,7 @@ int mafat_onnx_read_node(struct mafat_onnx_reader *r, struct mafat_wire w, int i
                          struct mafat_onnx_node *n)
 {
   size_t counts[N_NODE_FIELDS] = {0};
-  *n = (struct mafat_onnx_node){.op_type = "", .domain = "", .name = ""};
+  *n = (struct mafat_onnx_node){.op_type = "", .domain = "", .name = "", .number = index};
   int code = read_names(r, w, n, counts);
   if (code) return code;
   const struct mafat_onnx_value **inputs = mafat_onnx_take(r, &w, counts[INPUT], sizeof *inputs);

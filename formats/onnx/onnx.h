@@ -104,7 +104,7 @@ struct mafat_onnx_attribute {
 struct mafat_onnx_node {
   /* domain: "" is ONNX's own, also for ai.onnx; name: may be "" */
   const char *op_type, *domain, *name;
-  int n_inputs, n_outputs, n_attributes;
+  int n_inputs, n_outputs, n_attributes, number; /* number: position in the file */
   const struct mafat_onnx_value *const *inputs, *const *outputs; /* NULL: absent */
   const struct mafat_onnx_attribute *attributes;                 /* names are unique */
 };
@@ -131,7 +131,7 @@ struct mafat_onnx {
   int64_t ir_version;
   int n_opsets, n_nodes, n_inputs, n_outputs, n_properties;
   const struct mafat_onnx_opset *opsets;
-  const struct mafat_onnx_node *nodes;
+  const struct mafat_onnx_node *nodes; /* each after those that make its inputs */
   /* of the graph, in the file's order */
   const struct mafat_onnx_value *const *inputs, *const *outputs;
   const struct mafat_onnx_property *properties; /* metadata; long entries are left out */

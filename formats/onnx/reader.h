@@ -45,6 +45,9 @@ int mafat_onnx_read_node(struct mafat_onnx_reader *r, struct mafat_wire w, int i
 int mafat_onnx_read_type(struct mafat_onnx_reader *r, struct mafat_wire w,
                          struct mafat_onnx_info *info);
 int mafat_onnx_read_graph(struct mafat_onnx_reader *r, struct mafat_wire w);
+/* Sorts nodes by what they read; keeps the file's order if it is valid. MAFAT_EFORMAT: a cycle. */
+int mafat_onnx_sort_nodes(struct mafat_onnx_reader *r, struct mafat_wire *w,
+                          struct mafat_onnx_node *nodes, int n);
 
 /* Reads a file that holds a single tensor and adds it to the model's files under `path`. path NULL:
  * it is the model's own file. */

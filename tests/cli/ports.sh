@@ -11,14 +11,15 @@ suite=ports
 writer write onnx_writer.c <<'C'
 #include "tests/support/onnx_writer.h"
 #include <stdio.h>
-int main(void)
+int main(int argc, char **argv)
 {
   const int64_t a[] = {1, 2, 3, 4}, rows[] = {1, 3, 4, 2}, b[] = {5};
   struct test_message graph = {0};
   test_onnx_input(&graph, "a", 4, a);
   test_onnx_input(&graph, "b", 1, b);
-  test_onnx_add(&graph, "Relu", "a", "r", "");
+  if (argc == 1) test_onnx_add(&graph, "Relu", "a", "r", "");
   test_onnx_add(&graph, "Transpose", "r", "rows", "perm=[0,2,3,1]");
+  if (argc > 1) test_onnx_add(&graph, "Relu", argv[1], "r", "");
   test_onnx_add(&graph, "Relu", "b", "flat", "");
   test_onnx_output(&graph, "rows", 4, rows);
   test_onnx_output(&graph, "flat", 1, b);
@@ -48,6 +49,19 @@ refuses() { refuses_model run "$@"; } # NAME PATTERN OPTION...
 
 check 'both inputs, both outputs' 'it fails' run --input "a=$dir/a=a" --input "b=$dir/b.bin" --dump-output "rows=$dir/rows" --dump-output "flat=$dir/flat.npy"
 check 'an output raw' 'it differs' cmp "$dir/rows" "$dir/rows.expected"
+"$dir/write" a >"$dir/unsorted.onnx"
+unsorted() { "$program" --quiet --input "a=$dir/a=a" --input "b=$dir/b.bin" --dump-output "rows=$dir/again" "$1" >"$out" 2>"$err"; }
+check 'a node before the one that it reads' 'it fails' unsorted "$dir/unsorted.onnx"
+check 'it is sorted' 'the output differs' cmp "$dir/again" "$dir/rows.expected"
+check 'packed, too' 'it fails' "$build/pack_weights" --quiet "$dir/unsorted.onnx" "$dir/unsorted.packed"
+rm "$dir/again"
+check 'the packed file' 'it fails' unsorted "$dir/unsorted.packed"
+check 'it is sorted, too' 'the output differs' cmp "$dir/again" "$dir/rows.expected"
+"$dir/write" rows >"$dir/cycle.onnx"
+unsorted "$dir/cycle.onnx"
+status=$?
+check 'a cycle' "exit status $status: $(cat "$err")" test $status = 2
+check 'the node of the cycle' "$(cat "$err")" grep -q "node [01] (Relu): a cycle: its input 'rows' depends on its own output" "$err"
 check 'an output as .npy' 'it differs' cmp <(tail -c 20 "$dir/flat.npy") "$dir/b.bin"
 check 'its header' 'it differs' grep -aq "{'descr': '<f4', 'fortran_order': False, 'shape': (5,), }" "$dir/flat.npy"
 # shellcheck disable=SC2317 # called by check

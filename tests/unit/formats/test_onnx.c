@@ -825,6 +825,105 @@ START_TEST(names_are_found_among_many)
 }
 END_TEST
 
+/* ---- order ---- */
+
+/* Each node is after those that make its inputs, and values know their makers. */
+static void check_order(const struct mafat_onnx *m)
+{
+  for (int k = 0; k < m->n_nodes; k++) {
+    const struct mafat_onnx_node *node = &m->nodes[k];
+    for (int i = 0; i < node->n_inputs; i++) ck_assert_int_lt(node->inputs[i]->node, k);
+    for (int i = 0; i < node->n_outputs; i++) ck_assert_int_eq(node->outputs[i]->node, k);
+  }
+}
+
+/* Graphs of nodes that read up to three earlier ones, listed in a random order. */
+START_TEST(nodes_are_sorted)
+{
+  enum { MOST = 40 };
+  struct test_rng rng = test_rng((uint64_t)_i + 1);
+  int n = test_random_int(&rng, 1, MOST), order[MOST];
+  bool seen[MOST] = {false};
+  struct test_message graph = {0};
+  for (int k = 0; k < n; k++) order[k] = k;
+  for (int k = n - 1; k > 0 && _i % 4; k--) {
+    int other = test_random_int(&rng, 0, k), moved = order[k];
+    order[k] = order[other];
+    order[other] = moved;
+  }
+  for (int k = 0; k < n; k++) {
+    char inputs[64] = "x", output[16];
+    for (int i = 0; i < 3 && order[k] > 0; i++)
+      snprintf(inputs + strlen(inputs), 16, " y%d",
+               test_random_int(&rng, 0, order[k] - 1));
+    snprintf(output, sizeof output, "y%d", order[k]);
+    test_onnx_add(&graph, "Sum", inputs, output, "");
+  }
+  struct held h = read_good(test_onnx_model(&graph, 13));
+  ck_assert_int_eq(h.model->n_nodes, n);
+  check_order(h.model);
+  for (int k = 0; k < n; k++) {
+    const struct mafat_onnx_node *node = &h.model->nodes[k];
+    int listed = order[node->number];
+    ck_assert(!seen[listed] && atoi(node->outputs[0]->name + 1) == listed);
+    ck_assert(_i % 4 || node->number == k); /* a valid order is kept */
+    seen[listed] = true;
+  }
+  release(&h);
+}
+END_TEST
+
+/* A chain listed from its end: neither deep recursion nor much memory. */
+START_TEST(long_chains_are_sorted)
+{
+  enum { N = 30000 };
+  size_t bytes[2];
+  for (int reversed = 0; reversed < 2; reversed++) {
+    struct test_message graph = {0};
+    char from[16], to[16];
+    for (int i = 0; i < N; i++) {
+      int k = reversed ? N - 1 - i : i;
+      snprintf(from, sizeof from, "v%d", k);
+      snprintf(to, sizeof to, "v%d", k + 1);
+      test_onnx_add(&graph, "Relu", from, to, "");
+    }
+    struct held h = read_good(test_onnx_model(&graph, 13));
+    check_order(h.model);
+    ck_assert_str_eq(h.model->nodes[0].outputs[0]->name, "v1");
+    bytes[reversed] = h.model->memory.bytes;
+    release(&h);
+  }
+  ck_assert_uint_le(bytes[1], bytes[0] + 12 * N + (256 << 10));
+}
+END_TEST
+
+static const struct {
+  const char *names[3], *inputs[3]; /* of three nodes with the outputs a, b, c */
+  const char *message;
+} cycles[] = {
+    {{"first", "second", "third"}, {"a", "a", "b"}, "node 0 (Sum \"first\"): a cycle: its input 'a'"},
+    {{"first", "second", "third"}, {"x b", "x c", "x a"}, "a cycle: its input 'a'"},
+    {{"first", "second", "third"}, {"x", "a c", "b"}, "node 2 (Sum \"third\"): a cycle: its input 'b'"},
+    {{"", "", ""}, {"b", "a", "x"}, "node 1 (Sum): a cycle: its input 'a' depends on its own output"},
+};
+
+START_TEST(cycles_are_refused)
+{
+  static const char *const outputs[] = {"a", "b", "c"};
+  struct test_message graph = {0};
+  for (int k = 0; k < 3; k++) {
+    struct test_message node = test_onnx_node("Sum", cycles[_i].names[k], cycles[_i].inputs[k],
+                                              outputs[k]);
+    test_onnx_add_node(&graph, &node);
+  }
+  struct test_message m = test_onnx_model(&graph, 13);
+  struct held h = read_message(&m);
+  ck_assert_msg(h.code == MAFAT_EFORMAT && strstr(diagnostic.text, cycles[_i].message), "%d: %s",
+                h.code, diagnostic.text);
+  release(&h);
+}
+END_TEST
+
 /* A name that several nodes or initializers have is one value, which counts its makers. */
 START_TEST(makers_of_a_name_are_counted)
 {
@@ -973,6 +1072,9 @@ Suite *onnx_suite(void)
   tcase_add_test(t, graphs_in_graphs_are_not_entered);
   tcase_add_test(t, names_are_found_among_many);
   tcase_add_test(t, makers_of_a_name_are_counted);
+  tcase_add_loop_test(t, nodes_are_sorted, 0, 200);
+  tcase_add_test(t, long_chains_are_sorted);
+  tcase_add_loop_test(t, cycles_are_refused, 0, sizeof cycles / sizeof *cycles);
   tcase_add_test(t, limits_of_files_are_no_limits_of_memory);
   tcase_add_test(t, operator_sets_of_the_future_are_refused);
   tcase_add_test(t, memory_is_bounded);
