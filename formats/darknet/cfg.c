@@ -121,6 +121,11 @@ static int parse_lines(struct mafat_cfg *cfg, const char *text, size_t bytes,
     size_t length = strip_line(line, text + begin, end - begin, &joined);
     begin = end + 1;
     if (length == 0 || line[0] == '#' || line[0] == ';') continue;
+    if (strlen(line) != length && number == 1)
+      return mafat_fail(d, MAFAT_EFORMAT,
+                        "%s: expected a cfg, found binary data, such as weights; the order is "
+                        "MODEL.cfg MODEL.weights",
+                        cfg->path);
     if (strlen(line) != length)
       return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: expected text, found a zero byte", cfg->path,
                         number);

@@ -43,7 +43,7 @@ static const char *program; /* name that messages begin with */
 /* ---- Command line ---- */
 
 static const char usage[] =
-    "usage: run_inference --json ... PICTURE... | annotate [options] [JSON-FILE|-]\n"
+    "usage: run_inference --json ... PICTURE... | % [options] [JSON-FILE|-]\n"
     "Draws detections on their pictures: a coloured box and a label for each.\n"
     "\n";
 
@@ -74,7 +74,7 @@ static void print_entry(struct option_walk *w)
 static enum annotate_status print_help(void)
 {
   struct option_walk w = {.program = ANY, .emit = print_entry};
-  fputs(usage, stdout);
+  mafat_streams_put_named(usage, program);
   option_walk(&w);
   return mafat_streams_say(program, usage_end) == 0 ? DONE : FAILED;
 }

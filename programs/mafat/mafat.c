@@ -52,6 +52,28 @@ static const struct command {
      "mpirun -n 2 mafat ranks yolov3-tiny.cfg yolov3-tiny.weights dog.jpg"},
 };
 
+/* Usages of the commands that are run_inference with options; it prints the rest of their help. */
+static const struct usage {
+  const char *word, *text;
+} usages[] = {
+    {"predict",
+     "usage: % [options] MODEL.cfg [MODEL.weights [IMAGE]]\n"
+     "       % [options] MODEL [IMAGE]\n"
+     "Predicts the memory and milliseconds of a network within a memory budget, without\n"
+     "running it: mafat run with --predict.\n"
+     "\n"
+     "  % --memory 16M yolov3-tiny.cfg\n"
+     "  % --sweep yolox_nano.onnx\n"},
+    {"bench",
+     "usage: % [options] MODEL.cfg MODEL.weights IMAGE\n"
+     "       % [options] MODEL IMAGE\n"
+     "Measures the time of each layer, its spread over 20 runs, and memory: mafat run with\n"
+     "--repeat 20 --report.\n"
+     "\n"
+     "  % --memory 32M yolov3-tiny.cfg yolov3-tiny.weights dog.jpg\n"
+     "  % --repeat 100 --threads 2 yolox_nano.onnx dog.jpg\n"},
+};
+
 enum {
   N_COMMANDS = sizeof commands / sizeof *commands, PROGRAM_ROOM = PATH_MAX + 32, MOST_OPTIONS = 8,
   OPTIONS_ROOM = 64,
@@ -130,6 +152,11 @@ static int refuse(const char *word)
 
 /* ---- executing the command ---- */
 
+static bool is_one_of(const char *word, const char *a, const char *b)
+{
+  return strcmp(word, a) == 0 || strcmp(word, b) == 0;
+}
+
 /* Bytes that the segments of a program occupy in memory; 0: not readable. */
 static unsigned long long image_bytes(const char *path)
 {
@@ -164,6 +191,24 @@ static bool has_room(const char *path)
   return false;
 }
 
+static bool is_help(const char *word)
+{
+  return is_one_of(word, "-h", "--help") || strcmp(word, "--help=all") == 0;
+}
+
+/* Prints the usage of such a command, if its help is asked for. False: the output failed. */
+static bool print_usage(const struct command *c, const char *name, int argc, char **argv)
+{
+  int asked = 0;
+  size_t u = 0;
+  while (asked < argc && !is_help(argv[asked])) asked++;
+  while (u < sizeof usages / sizeof *usages && strcmp(usages[u].word, c->word) != 0) u++;
+  if (u == sizeof usages / sizeof *usages || asked == argc) return true;
+  mafat_streams_put_named(usages[u].text, name);
+  if (strcmp(argv[asked], "--help=all") != 0) putchar('\n');
+  return mafat_streams_say("mafat", "") == 0;
+}
+
 static int become(const struct command *c, int argc, char **argv, const char *bin)
 {
   char path[PROGRAM_ROOM], options[OPTIONS_ROOM], name[NAME_ROOM];
@@ -176,7 +221,7 @@ static int become(const struct command *c, int argc, char **argv, const char *bi
   program_path(path, bin, c);
   snprintf(name, sizeof name, "mafat %s",
            c->word); /* its messages begin with it (mafat_streams_program) */
-  if (!has_room(path)) {
+  if (!has_room(path) || !print_usage(c, name, argc, argv)) {
     free(words);
     return FAILED;
   }
@@ -195,11 +240,6 @@ static int become(const struct command *c, int argc, char **argv, const char *bi
   return error == ENOENT ? MISUSE : FAILED;
 }
 
-static bool is_one_of(const char *word, const char *a, const char *b)
-{
-  return strcmp(word, a) == 0 || strcmp(word, b) == 0;
-}
-
 int main(int argc, char **argv)
 {
   char bin[PATH_MAX];
@@ -215,7 +255,7 @@ int main(int argc, char **argv)
     return FAILED;
   }
   const char *word = argv[1];
-  if (is_one_of(word, "-h", "--help") || is_one_of(word, "help", "--help=all")) return help(bin);
+  if (is_help(word) || strcmp(word, "help") == 0) return help(bin);
   if (is_one_of(word, "-V", "--version"))
     return mafat_streams_say("mafat", "mafat " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
   for (int i = 0; i < N_COMMANDS; i++) {

@@ -47,8 +47,8 @@ struct make_options {
 static const char *program; /* name that messages begin with */
 
 static const char usage[] =
-    "usage: make_weights [--seed N] [--quiet] MODEL.cfg OUT.weights\n"
-    "       make_weights [--seed N] [--quiet] --like MODEL.onnx|MODEL.tflite OUT\n"
+    "usage: % [--seed N] [--quiet] MODEL.cfg OUT.weights\n"
+    "       % [--seed N] [--quiet] --like MODEL.onnx|MODEL.tflite OUT\n"
     "Write random weights for MODEL.cfg in Darknet's format; the same seed gives the same file.\n"
     "\n";
 
@@ -247,7 +247,7 @@ static void print_entry(struct option_walk *w)
 static int print_help(void)
 {
   struct option_walk w = {.program = ANY, .emit = print_entry};
-  fputs(usage, stdout);
+  mafat_streams_put_named(usage, program);
   option_walk(&w);
   return mafat_streams_say(program, usage_end) == 0 ? DONE : FAILED;
 }

@@ -30,11 +30,10 @@ static int cannot(const struct why *why, const struct limit_place *p)
   return CANNOT;
 }
 
-static int print(const char *text)
+static int print_help(void)
 {
-  if (fputs(text, stdout) >= 0 && fflush(stdout) == 0) return 0;
-  fprintf(stderr, "%s: standard output: %s\n", program, strerror(errno));
-  return ENDED_OTHERWISE;
+  mafat_streams_put_named(options_help, program);
+  return mafat_streams_say(program, "") == 0 ? 0 : ENDED_OTHERWISE;
 }
 
 /* ---- a group, from creation to removal ---- */
@@ -191,7 +190,7 @@ int main(int argc, char **argv)
   bool in_scope = place_in_scope();
   fill_standard_streams();
   if (!options_read(&o, argc, argv, &why)) return cannot(&why, NULL);
-  if (o.help) return print(options_help);
+  if (o.help) return print_help();
   if (o.version) return mafat_streams_say_version(program) == 0 ? 0 : ENDED_OTHERWISE;
   bool found = place_find(&session.place, o.parent, in_scope, &why);
   if (!found && session.place.scope_may_help) place_enter_scope(argv);

@@ -11,8 +11,8 @@
 #include "programs/shared/refused_option.h"
 
 const char options_help[] =
-    "usage: memory_limit [options] -- PROGRAM [ARGUMENT]...\n"
-    "       memory_limit --check [--json]\n"
+    "usage: % [options] -- PROGRAM [ARGUMENT]...\n"
+    "       % --check [--json]\n"
     "Runs a command in a control group of its own (v1 or v2) under a memory limit, and\n"
     "reports how it ended, what it took, what it swapped and read.\n"
     "\n"
@@ -42,8 +42,8 @@ const char options_help[] =
     "be done here; 128 + N after signal N.\n"
     "\n"
     "Examples\n"
-    "  memory_limit --limit 16M --swap none -- run_inference a.cfg a.weights dog.jpg\n"
-    "  memory_limit --limit 64M --json -o report.json --timeline t.csv -- sleep 1\n";
+    "  % --limit 16M --swap none -- run_inference a.cfg a.weights dog.jpg\n"
+    "  % --limit 64M --json -o report.json --timeline t.csv -- sleep 1\n";
 
 /* Bound of a size: from here on v1 would treat it as no limit, with pages of 64 KiB. */
 #define MOST_BYTES (INT64_MAX / 65536 * 65536)

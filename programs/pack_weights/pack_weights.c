@@ -2,10 +2,14 @@
  * kernels read them, for plans that stream weights during a run. */
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/mebibytes.h"
+#include "base/utf8.h"
 #include "include/mafat_file.h"
 #include "include/mafat_pack.h"
 #include "programs/shared/option.h"
@@ -35,10 +39,10 @@ struct pack_options {
 static const char *program; /* name that messages begin with */
 
 static const char usage[] =
-    "usage: pack_weights [options] MODEL.cfg MODEL.weights OUT.packed\n"
-    "       pack_weights [options] MODEL.onnx|MODEL.tflite OUT.packed\n"
-    "       pack_weights --activations int8 --calibrate PICTURE... MODEL... OUT.packed\n"
-    "       pack_weights --check [--quiet] FILE.packed\n"
+    "usage: % [options] MODEL.cfg MODEL.weights OUT.packed\n"
+    "       % [options] MODEL.onnx|MODEL.tflite OUT.packed\n"
+    "       % --activations int8 --calibrate PICTURE... MODEL... OUT.packed\n"
+    "       % --check [--quiet] FILE.packed\n"
     "Writes a network with its weights in the order that run_inference computes with.\n"
     "Such a file takes the place of the model's files. It needs less memory and is faster\n"
     "where weights are read for every picture.\n"
@@ -47,8 +51,8 @@ static const char usage[] =
 static const char usage_end[] =
     "\n"
     "Examples\n"
-    "  pack_weights yolov2.cfg yolov2.weights yolov2.packed\n"
-    "  pack_weights --weights int8 yolox_nano.onnx yolox_nano.packed\n"
+    "  % yolov2.cfg yolov2.weights yolov2.packed\n"
+    "  % --weights int8 yolox_nano.onnx yolox_nano.packed\n"
     "  run_inference yolov2.packed dog.jpg\n"
     "\n"
     "Exit status: 0 done, 1 failed while running, 2 bad options or input.\n";
@@ -63,13 +67,13 @@ static const char usage_end_all[] =
     "Exit status: 0 done, 1 failed while running, 2 bad options or input.\n"
     "\n"
     "Examples\n"
-    "  pack_weights yolov2.cfg yolov2.weights yolov2.packed\n"
-    "  pack_weights --weights int8 --measure dog.jpg --keep-above 0.02 yolov2.cfg \\\n"
+    "  % yolov2.cfg yolov2.weights yolov2.packed\n"
+    "  % --weights int8 --measure dog.jpg --keep-above 0.02 yolov2.cfg \\\n"
     "    yolov2.weights yolov2-int8.packed\n"
-    "  pack_weights --activations int8 --calibrate pictures/*.jpg yolov2.cfg \\\n"
+    "  % --activations int8 --calibrate pictures/*.jpg yolov2.cfg \\\n"
     "    yolov2.weights yolov2-whole.packed\n"
     "  run_inference yolov2.packed dog.jpg\n"
-    "  pack_weights yolox_nano.onnx yolox_nano.packed\n";
+    "  % yolox_nano.onnx yolox_nano.packed\n";
 
 /* ---- progress ---- */
 
@@ -140,6 +144,21 @@ static int write_file(struct mafat_pack *pack, struct mafat_diagnostic *d)
   return code;
 }
 
+/* Prints the file's size and a command that runs it. */
+static int say_packed(const char *path)
+{
+  char line[PATH_MAX * 2 + 100];
+  struct stat st = {.st_size = 0};
+  stat(path, &st);
+  snprintf(line, sizeof line, "%s: packed, %.1f MiB; try: %s %s IMAGE", path,
+           mafat_mebibytes((size_t)st.st_size),
+           strncmp(program, "mafat", 5) == 0 ? "mafat run" : "run_inference", path);
+  mafat_utf8_keep_to_one_line(line);
+  mafat_progress_erase();
+  puts(line);
+  return mafat_streams_say(program, "") == 0 ? DONE : FAILED;
+}
+
 static int pack_model(const struct pack_options *o, struct mafat_diagnostic *d)
 {
   struct mafat_pack *pack;
@@ -148,7 +167,8 @@ static int pack_model(const struct pack_options *o, struct mafat_diagnostic *d)
   int status = status_of(write_file(pack, d));
   mafat_pack_close(&pack);
   mafat_unfinished_remember("");
-  return status;
+  bool table = o->pack.measure || o->pack.n_calibrate > 0; /* printed in place of the line */
+  return status == DONE && !o->quiet && !table ? say_packed(o->out) : status;
 }
 
 static int check(const struct pack_options *o, struct mafat_diagnostic *d)
@@ -253,9 +273,10 @@ static void print_brief(struct option_walk *w)
 static int print_help(bool all)
 {
   struct option_walk w = {.program = ANY, .emit = all ? print_entry : print_brief};
-  fputs(usage, stdout);
+  mafat_streams_put_named(usage, program);
   option_walk(&w);
-  return mafat_streams_say(program, all ? usage_end_all : usage_end) == 0 ? DONE : FAILED;
+  mafat_streams_put_named(all ? usage_end_all : usage_end, program);
+  return mafat_streams_say(program, "") == 0 ? DONE : FAILED;
 }
 
 static int refuse(const struct mafat_option_reader *r, enum mafat_option_answer answer)
@@ -315,7 +336,7 @@ int main(int argc, char **argv)
   mafat_progress_begin(o.check ? "checking" : "packing", o.quiet);
   status = o.check ? check(&o, &d) : pack_model(&o, &d);
   mafat_progress_end();
-  if (status != DONE) mafat_streams_complain(program, "%s", d.text);
+  if (status != DONE && *d.text) mafat_streams_complain(program, "%s", d.text);
   free(o.pictures);
   return status;
 }

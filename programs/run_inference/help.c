@@ -101,14 +101,6 @@ static const char ranks_usage[] =
     "run_inference that run something (--help=all names them).\n"
     "\n";
 
-static void print_text(const char *text, const char *name)
-{
-  for (; *text; text++) {
-    if (*text == '%') fputs(name, stdout);
-    else putchar(*text);
-  }
-}
-
 static void print_searches(void)
 {
   struct mafat_search_facts f = {.size = sizeof f};
@@ -194,17 +186,32 @@ static void print_options(enum mafat_program program, bool all)
   printf(":\n%*sas for run_inference (run_inference --help=all)\n", COLUMN, "");
 }
 
+/* True for "mafat predict" and "mafat bench": mafat has printed their usage. */
+static bool is_headed(const char *name)
+{
+  enum { PREFIX = sizeof "mafat " - 1 };
+  return strncmp(name, "mafat ", PREFIX) == 0 && strcmp(name + PREFIX, "run") != 0;
+}
+
+static void print_run_end(bool all, const char *name)
+{
+  const char *end = is_headed(name) ? strstr(run_end, "\nExit") : all ? run_end_all : run_end;
+  mafat_streams_put_named(end, name);
+}
+
 void mafat_options_print_help(enum mafat_program program, const char *name, bool all)
 {
   static char
       text[1 << 15]; /* written at once: the reader of a pipe may stop at the line it wanted */
   setvbuf(stdout, text, _IOFBF, sizeof text);
-  if (program == MAFAT_RUN_INFERENCE) print_text(all ? run_usage_all : run_usage, name);
-  else print_text(program == MAFAT_SERVE ? serve_usage : ranks_usage, name);
+  if (program != MAFAT_RUN_INFERENCE)
+    mafat_streams_put_named(program == MAFAT_SERVE ? serve_usage : ranks_usage, name);
+  else if (!is_headed(name)) mafat_streams_put_named(all ? run_usage_all : run_usage, name);
   if (program == MAFAT_SERVE && !all) putchar('\n');
   print_options(program, all);
-  if (program == MAFAT_RUN_INFERENCE) print_text(all ? run_end_all : run_end, name);
-  else if (program == MAFAT_SERVE) print_text(all ? serve_end_all : serve_end, name);
+  if (program == MAFAT_RUN_INFERENCE) print_run_end(all, name);
+  else if (program == MAFAT_SERVE)
+    mafat_streams_put_named(all ? serve_end_all : serve_end, name);
 }
 
 int mafat_options_answer(const struct mafat_options *o, const char *name, const char *version)

@@ -100,6 +100,14 @@ int mafat_streams_say(const char *program, const char *text)
   return -1;
 }
 
+void mafat_streams_put_named(const char *text, const char *name)
+{
+  for (; *text; text++) {
+    if (*text == '%') fputs(name, stdout);
+    else putchar(*text);
+  }
+}
+
 int mafat_streams_say_version(const char *program)
 {
   char line[64];

@@ -27,6 +27,9 @@ int mafat_streams_finish(void);
  * on standard error. */
 int mafat_streams_say(const char *program, const char *text);
 
+/* Prints a text in which % stands for the program's name. */
+void mafat_streams_put_named(const char *text, const char *name);
+
 /* Writes "PROGRAM VERSION" as mafat_streams_say does. */
 int mafat_streams_say_version(const char *program);
 

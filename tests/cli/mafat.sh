@@ -36,13 +36,24 @@ same() { # WORD PROGRAM: both print the same help, except for their name
   fi
 }
 same run run_inference
-same bench run_inference
-same predict run_inference
 same annotate annotate
 same serve mafat_serve
 same pack pack_weights
 same weights make_weights
 same limit memory_limit
+own() { # WORD TEXT: help that begins with the word's usage and a sentence; the options are run's
+  run "$1" --help=all
+  expect "help of $1" 0
+  check "$1 has a usage of its own" "$(head -n 3 "$out")" grep -qx "usage: mafat $1 \[options\] MODEL.cfg .*" <(head -n 1 "$out")
+  check "$1 says what it does" "$(head -n 5 "$out")" grep -q "^$2" <(head -n 5 "$out")
+  check "$1 has the options of run" 'they differ' cmp <(sed -n '/^Input$/,/^Exit status/p' "$out" | grep '^  -') <("$build/run_inference" --help=all | sed -n '/^Input$/,/^Exit status/p' | grep '^  -')
+  run "$1" -h
+  check "$1 -h begins so, too" "$(head -n 3 "$out")" grep -q "^usage: mafat $1 " <(head -n 1 "$out")
+  check "$1 -h in one screen" "$(wc -l <"$out") lines" test "$(wc -l <"$out")" -le 40
+  check "$1 has one usage" "$(cat "$out")" test "$(grep -c '^usage: ' "$out")" = 1
+}
+own predict Predicts
+own bench Measures
 run predict $shapes.cfg
 expect 'predict predicts' 0
 "$build/run_inference" --predict $shapes.cfg | head -n 1 >"$work/first"
@@ -102,6 +113,28 @@ PY
 chmod +x "$work/huge/run_inference"
 limited 'a program without room' 8192 500000 "$work/huge/mafat" run
 check 'the room that it needs' "$(cat "$err")" grep -q '^mafat: .*/run_inference: expected an address space of at least 1024.4 MiB, found a limit of 488.3 (ulimit -v)$' "$err"
+
+# ---- Cfg and weights in each other's place
+
+for word in run predict pack serve weights; do
+  # shellcheck disable=SC2046 # words
+  bad "$word, swapped" "$shapes.weights: expected a cfg, found binary data, such as weights; the order is MODEL.cfg MODEL.weights" $word $shapes.weights $shapes.cfg $([ $word = run ] && echo models/shapes/holdout/000004.jpg; [ $word = pack ] && echo "$work/x.packed")
+done
+
+# ---- A packed file is reported, with what to do next
+
+run pack $shapes.cfg $shapes.weights "$work/a.packed"
+expect 'a packed file' 0
+check 'its line' "$(cat "$out")" grep -qxE "$work/a.packed: packed, 0\.[0-9] MiB; try: mafat run $work/a.packed IMAGE" "$out"
+run pack --quiet $shapes.cfg $shapes.weights "$work/b.packed"
+expect 'a packed file quietly' 0
+check 'no line' "$(cat "$out")" test ! -s "$out"
+for word in pack weights limit annotate; do
+  [ -x "$build/memory_limit" ] || [ $word != limit ] || continue
+  [ -x "$build/annotate" ] || [ $word != annotate ] || continue
+  run $word --help
+  check "$word's usage names it" "$(head -n 3 "$out")" grep -qE "^usage: (.*[| ])?mafat $word " "$out"
+done
 
 # ---- Help, version and misspelled options of all programs
 

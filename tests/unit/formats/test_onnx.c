@@ -901,10 +901,16 @@ static const struct {
   const char *names[3], *inputs[3]; /* of three nodes with the outputs a, b, c */
   const char *message;
 } cycles[] = {
-    {{"first", "second", "third"}, {"a", "a", "b"}, "node 0 (Sum \"first\"): a cycle: its input 'a'"},
+    {{"first", "second", "third"},
+     {"a", "a", "b"},
+     "node 0 (Sum \"first\"): a cycle: its input 'a'"},
     {{"first", "second", "third"}, {"x b", "x c", "x a"}, "a cycle: its input 'a'"},
-    {{"first", "second", "third"}, {"x", "a c", "b"}, "node 2 (Sum \"third\"): a cycle: its input 'b'"},
-    {{"", "", ""}, {"b", "a", "x"}, "node 1 (Sum): a cycle: its input 'a' depends on its own output"},
+    {{"first", "second", "third"},
+     {"x", "a c", "b"},
+     "node 2 (Sum \"third\"): a cycle: its input 'b'"},
+    {{"", "", ""},
+     {"b", "a", "x"},
+     "node 1 (Sum): a cycle: its input 'a' depends on its own output"},
 };
 
 START_TEST(cycles_are_refused)
