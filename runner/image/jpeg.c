@@ -113,6 +113,8 @@ struct jpeg {
   bool created, started, found_app1;
   bool in_scans;   /* the header is read */
   bool ends_early; /* the file ended in a scan, or after the last one, without an end marker */
+  int scan;       /* number of the scan whose blocks are part of `work` */
+  uint64_t work;  /* blocks of all scans so far */
   uint8_t *cmyk; /* (width, 4), in libjpeg's pool */
   uint8_t *row;  /* destination row of the current step */
 
@@ -182,18 +184,45 @@ static void on_message(j_common_ptr cinfo, int level)
   }
 }
 
-/* Limits the number of scans: a scan of a progressive file can have a few bytes, but libjpeg goes
- * through the whole picture for each. Encoders write about ten. */
-static void on_progress(j_common_ptr cinfo)
+static uint64_t component_blocks(const jpeg_component_info *c)
+{
+  return (uint64_t)c->width_in_blocks * c->height_in_blocks;
+}
+
+/* Most blocks that the scans of a picture may have in total: its own 32 times, and a tenth of a
+ * second of work. Encoders write about ten scans, most of them of one component. */
+static uint64_t most_work(const struct jpeg_decompress_struct *cinfo)
+{
+  enum { TIMES = 32, ALLOWED = 1 << 20 };
+  uint64_t blocks = 0;
+  for (int i = 0; i < cinfo->num_components; i++) blocks += component_blocks(&cinfo->comp_info[i]);
+  return TIMES * blocks + ALLOWED;
+}
+
+/* Limits the work: a scan of a progressive file can have a few bytes, but libjpeg visits all its
+ * blocks. */
+static void count_scan(struct jpeg *jpeg)
 {
   enum { MAX_SCANS = 500 };
+  const struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
+  jpeg->scan = cinfo->input_scan_number;
+  for (int i = 0; i < cinfo->comps_in_scan; i++)
+    jpeg->work += component_blocks(cinfo->cur_comp_info[i]);
+  if (jpeg->scan <= MAX_SCANS && jpeg->work <= most_work(cinfo)) return;
+  mafat_fail(jpeg->diagnostic, MAFAT_EUNSUPPORTED,
+             "%s: JPEG picture of %dx%d: expected at most 32 scans of the whole picture, or %d "
+             "small ones, found more; save it again as baseline JPEG",
+             jpeg->base.name, (int)cinfo->image_width, (int)cinfo->image_height, MAX_SCANS);
+  give_up(jpeg, MAFAT_EUNSUPPORTED);
+}
+
+/* Called by libjpeg for each row of blocks of each scan, before the first row is returned. */
+static void on_progress(j_common_ptr cinfo)
+{
   struct jpeg *jpeg = cinfo->client_data;
   int code = mafat_image_source_check(jpeg->base.source, jpeg->base.name, jpeg->diagnostic);
   if (code) give_up(jpeg, code);
-  if (jpeg->cinfo.input_scan_number <= MAX_SCANS) return;
-  mafat_fail(jpeg->diagnostic, MAFAT_EUNSUPPORTED,
-             "%s: JPEG picture: expected at most %d scans, found more", jpeg->base.name, MAX_SCANS);
-  give_up(jpeg, MAFAT_EUNSUPPORTED);
+  if (jpeg->cinfo.input_scan_number != jpeg->scan) count_scan(jpeg);
 }
 
 /* Runs a step that calls libjpeg; returns its error code. A step may be left by longjmp, so

@@ -403,6 +403,79 @@ START_TEST(bombs_declare_themselves)
 }
 END_TEST
 
+/* Writes end-of-band runs for n blocks without coefficients: the code of EOBk has 4 bits, then k
+ * bits follow. */
+static size_t put_empty_blocks(uint8_t *to, unsigned n)
+{
+  size_t bits = 0;
+  memset(to, 0, 64);
+  while (n > 0) {
+    unsigned k = 0;
+    while (k < 14 && n >> (k + 1)) k++;
+    const unsigned run = n >> (k + 1) ? (2u << k) - 1 : n,
+                   code = k << k | (run - (1u << k));
+    for (unsigned i = 4 + k; i-- > 0; bits++)
+      to[bits / 8] = (uint8_t)(to[bits / 8] | (code >> i & 1) << (7 - bits % 8));
+    n -= run;
+  }
+  for (; bits % 8; bits++) to[bits / 8] = (uint8_t)(to[bits / 8] | 1 << (7 - bits % 8));
+  return bits / 8;
+}
+
+/* Writes a black progressive JPEG: a scan of averages, then empty ones of a few bytes each. */
+static void write_scans(unsigned width, unsigned height, int scans)
+{
+  static const uint8_t tables[] = {0xff, 0xd8, 0xff, 0xdb, 0, 67, 0},
+                       averages[] = {0xff, 0xc4, 0, 20, 0, 1}, /* code 0: no difference */
+                       runs[] = {0xff, 0xc4, 0, 34, 0x10, 0, 0, 0, 15}, /* codes of 4 bits */
+                       first[] = {0xff, 0xda, 0, 8, 1, 1, 0, 0, 0, 0},
+                       band[] = {0xff, 0xda, 0, 8, 1, 1, 0, 1, 63, 0};
+  const uint8_t frame[] = {0xff, 0xc2, 0, 11, 8, (uint8_t)(height >> 8), (uint8_t)height,
+                           (uint8_t)(width >> 8), (uint8_t)width, 1, 1, 0x11, 0};
+  const unsigned blocks = (width + 7) / 8 * ((height + 7) / 8);
+  uint8_t run[64];
+  const size_t n = put_empty_blocks(run, blocks);
+  FILE *f = fopen(picture_path, "wb");
+  ck_assert_ptr_nonnull(f);
+  fwrite(tables, 1, sizeof tables, f);
+  for (int i = 0; i < 64; i++) putc(1, f);
+  fwrite(frame, 1, sizeof frame, f);
+  fwrite(averages, 1, sizeof averages, f);
+  for (int i = 0; i < 16; i++) putc(0, f);
+  fwrite(runs, 1, sizeof runs, f);
+  for (int i = 0; i < 12; i++) putc(0, f);
+  for (int i = 0; i < 15; i++) putc(i << 4, f);
+  fwrite(first, 1, sizeof first, f);
+  for (unsigned i = 0; i < (blocks + 7) / 8; i++) putc(0, f);
+  for (int i = 1; i < scans; i++) {
+    fwrite(band, 1, sizeof band, f);
+    for (size_t j = 0; j < n; j++) { /* a byte FF is followed by 0 */
+      putc(run[j], f);
+      if (run[j] == 0xff) putc(0, f);
+    }
+  }
+  fwrite("\xff\xd9", 1, 2, f);
+  ck_assert_int_eq(fclose(f), 0);
+}
+
+/* A picture may have as many scans as its size allows. */
+START_TEST(scans_are_limited_by_pixels)
+{
+  static const struct {
+    unsigned width, height;
+    int scans;
+    bool read;
+  } rows[] = {{64, 64, 2, true},      {64, 64, 500, true},     {64, 64, 501, false},
+              {1000, 800, 100, true}, {1000, 800, 116, false}, {4000, 3000, 36, true},
+              {4000, 3000, 39, false}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    write_scans(rows[i].width, rows[i].height, rows[i].scans);
+    if (rows[i].read) free(picture_must_read(8, 8, 1, MAFAT_FIT_STRETCH));
+    else picture_must_fail(MAFAT_EUNSUPPORTED);
+  }
+}
+END_TEST
+
 Suite *image_damage_suite(void)
 {
   static const int n_texts = sizeof texts / sizeof *texts;
@@ -412,6 +485,7 @@ Suite *image_damage_suite(void)
   tcase_add_test(damage, a_jpeg_without_end_marker_warns);
   tcase_add_test(damage, jpeg_data_may_not_end_early);
   tcase_add_loop_test(damage, damaged_files_are_harmless, 0, N_CASES);
+  tcase_add_test(damage, scans_are_limited_by_pixels);
   tcase_add_test(damage, libraries_print_nothing);
   tcase_add_loop_test(damage, a_picture_that_is_written_to_is_of_no_use, 0, 3);
   tcase_add_loop_test(damage, a_cache_that_gives_nothing_is_not_the_end, 0, N_CASES);
