@@ -1,10 +1,13 @@
-/* Reads requests of a connection and writes answers, without blocking. Called by server.c. */
+/* Reads requests of a connection and writes answers, without blocking. Called by server.c, in the
+ * thread of connections. Reads and writes the socket and the body's file, adds jobs to the job
+ * queue, counts in the pool. */
 #include "programs/mafat_serve/connection.h"
 
 #include "programs/mafat_serve/http.h"
 #include "programs/mafat_serve/page.h"
+#include "programs/mafat_serve/picture_cost.h"
 #include "programs/mafat_serve/route.h"
-#include "programs/mafat_serve/work.h"
+#include "programs/run_inference/session.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,14 +18,15 @@
 #include <unistd.h>
 
 enum {
-  PIECE = 16 << 10, /* bytes of one read or write; after four pieces of a body, the other
-                       connections are served */
+  PIECE = 16 << 10, /* bytes of one write */
+  TURN = 16,        /* reads of a body until the other connections are served */
   LEAST_RATE = 16,  /* lowest allowed rate of a body or an answer, KB/s */
+  DUE_RATE = 256,   /* a body of this many KB more gets memory a second later */
   PLAN_ROOM = 128 << 10,
   MAP_ROOM = 512 << 10,
   SMALL_ROOM = 16 << 10
 };
-static const double drain_ms = 2000,
+static const double drain_ms = 2000, stall_ms = 1000,
                     idle_times = 3; /* timeouts until an idle connection is closed */
 
 static const char json[] = "application/json", text[] = "text/plain; charset=utf-8",
@@ -35,26 +39,34 @@ static void enter(struct mafat_connection *c, enum mafat_connection_state state,
   c->until_ms = c->since_ms + ms;
 }
 
+/* ---- pace ---- */
+
+/* Begins the clocks of a body or an answer. If it is slower than LEAST_RATE for the timeout, it
+ * ends; for stall_ms, it counts as stalled. */
+static void start_pace(struct mafat_connection *c, const struct mafat_connection_pool *pool)
+{
+  c->until_ms = c->since_ms + pool->timeout_ms;
+  c->stalls_ms = c->since_ms + stall_ms;
+}
+
+/* Bytes that were faster than the rate are no credit for later. */
+static void keep_pace(struct mafat_connection *c, const struct mafat_connection_pool *pool,
+                      size_t bytes)
+{
+  const double now = mafat_session_now_ms(), ms = (double)bytes / (LEAST_RATE << 10) * 1e3;
+  c->until_ms = fmin(c->until_ms + ms, now + pool->timeout_ms);
+  c->stalls_ms = fmin(c->stalls_ms + ms, now + stall_ms);
+}
+
 /* ---- memory ---- */
 
-/* Truncates the body file, which also holds answers, and returns its memory to the pool. False:
- * truncating failed, and the memory stays granted. */
+/* Truncates the body file, which also holds answers, and gives its memory back. False: truncating
+ * failed, and the memory is gone. */
 static bool leave_body(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   const bool emptied = ftruncate(c->body_fd, 0) == 0;
-  if (emptied) mafat_pool_give(pool, c->capacity);
-  c->capacity = 0;
+  if (emptied) mafat_room_close(&pool->room, &c->claim);
   return emptied;
-}
-
-/* Returns the granted memory that n bytes do not need to the pool. */
-static void leave_some_room(struct mafat_connection *c, struct mafat_connection_pool *pool,
-                            size_t n)
-{
-  const size_t need = mafat_pool_need(n);
-  if (need >= c->capacity) return;
-  mafat_pool_give(pool, c->capacity - need);
-  c->capacity = need;
 }
 
 /* ---- answers ---- */
@@ -76,17 +88,35 @@ static void put_head(struct mafat_connection *c, int status, const char *type, c
   c->head_bytes = (size_t)n;
 }
 
+/* An error's text follows its head in the same buffer, so it can be sent without a file and without
+ * memory of the pool. HEAD gets none. */
+static void put_error(struct mafat_connection *c, const char *body)
+{
+  const size_t n = c->answer_bytes;
+  c->answer_bytes = 0;
+  if (c->only_head) return;
+  memcpy(c->head + c->head_bytes, body, n);
+  c->head_bytes += n;
+}
+
 /* If all places are taken, the connection closes after the answer: other clients wait for it. */
 static void begin_answer(struct mafat_connection *c, struct mafat_connection_pool *pool, int status,
                          const char *type, const char *allow, int retry)
 {
-  if (!c->keeps || pool->ends || pool->n_held >= MAFAT_POOL_HELD || c->turned) c->closes = true;
+  if (!c->keeps || pool->ends || pool->n_held >= MAFAT_POOL_HELD || c->spare) c->closes = true;
   put_head(c, status, type, allow, retry);
-  if (c->only_head) c->answer_bytes = 0; /* HEAD: the length of GET is announced */
   c->sent = 0;
   mafat_pool_count(pool, status);
-  enter(c, MAFAT_CONNECTION_SENDS,
-        pool->timeout_ms + (double)(c->answer_bytes >> 10) / LEAST_RATE * 1e3);
+  enter(c, MAFAT_CONNECTION_SENDS, pool->timeout_ms);
+  start_pace(c, pool);
+}
+
+/* The body is `fixed` or in the body's file. HEAD gets the length of GET's and no body. */
+static void begin_body_answer(struct mafat_connection *c, struct mafat_connection_pool *pool,
+                              int status, const char *type, int retry)
+{
+  begin_answer(c, pool, status, type, NULL, retry);
+  if (c->only_head) c->answer_bytes = 0;
 }
 
 static void answer_fixed(struct mafat_connection *c, struct mafat_connection_pool *pool,
@@ -94,16 +124,20 @@ static void answer_fixed(struct mafat_connection *c, struct mafat_connection_poo
 {
   c->fixed = bytes;
   c->answer_bytes = n;
-  begin_answer(c, pool, 200, type, NULL, 0);
+  begin_body_answer(c, pool, 200, type, 0);
 }
 
-/* The error text needs no memory of the pool: each body file has one page of its own. */
+/* `wrong` is one of our texts, which need no escapes in JSON. */
 static void answer_error(struct mafat_connection *c, struct mafat_connection_pool *pool, int status,
                          const char *wrong, const char *allow, int retry)
 {
+  char body[320];
+  int n = snprintf(body, sizeof body, "{\"error\":\"%.250s\",\"status\":%d}\n", wrong, status);
+  if (!leave_body(c, pool)) c->closes = true;
   c->fixed = NULL;
-  c->answer_bytes = mafat_work_write_error(c->body_fd, SMALL_ROOM, status, wrong);
+  c->answer_bytes = (size_t)n;
   begin_answer(c, pool, status, json, allow, retry);
+  put_error(c, body);
 }
 
 /* Closes the connection after the answer, since the start of the next request is unknown. */
@@ -129,6 +163,9 @@ static void consume(struct mafat_connection *c, size_t n)
 
 static void ask(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
+  const struct mafat_job_frame *f = &c->job.frame;
+  if (f->w) c->job.cost = (double)f->w * f->h;
+  else if (c->job.body_bytes) c->job.cost = mafat_picture_cost(c->body_fd, c->job.body_bytes);
   enter(c, MAFAT_CONNECTION_ASKS, INFINITY);
   mafat_job_queue_add(pool->job_queue, &c->job);
 }
@@ -139,7 +176,7 @@ static bool store(struct mafat_connection *c, struct mafat_connection_pool *pool
   for (size_t done = 0; done < n;) {
     ssize_t some = pwrite(c->body_fd, bytes + done, n - done, (off_t)(c->got + done));
     if (some < 0 && errno == EINTR) continue;
-    if (some <= 0) {
+    if (some <= 0) { /* no memory, or a limit of the size of files (ulimit -f) */
       answer_error_and_close(c, pool, 503, "out of memory", 1);
       return false;
     }
@@ -159,43 +196,65 @@ static void invite(struct mafat_connection *c)
   (void)sent;
 }
 
-/* Memory was granted: begins to receive the body. Without a body, queues the job. */
-static void take_body(struct mafat_connection *c, struct mafat_connection_pool *pool)
+static size_t need_of(const struct mafat_job *job)
 {
-  const size_t here = c->have < c->job.body_bytes ? c->have : c->job.body_bytes;
-  c->got = 0;
-  enter(c, MAFAT_CONNECTION_TAKES,
-        pool->timeout_ms + (double)(c->job.body_bytes >> 10) / LEAST_RATE * 1e3);
-  if (c->job.body_bytes) invite(c);
-  if (!store(c, pool, c->bytes, here)) return;
-  consume(c, here);
-  if (c->got == c->job.body_bytes) ask(c, pool);
+  return job->kind == MAFAT_JOB_PICTURE ? mafat_pool_need(job->body_bytes)
+         : job->kind == MAFAT_JOB_MAP   ? MAP_ROOM
+                                        : PLAN_ROOM;
 }
 
-static size_t need_of(const struct mafat_job *job, const struct mafat_connection_pool *pool)
+/* Takes memory for n more bytes of the body, and with the last ones for the answer. */
+static bool take_room(struct mafat_connection *c, struct mafat_connection_pool *pool, size_t n)
 {
-  size_t need = job->kind == MAFAT_JOB_PICTURE ? mafat_pool_need(job->body_bytes)
-                : job->kind == MAFAT_JOB_MAP   ? MAP_ROOM
-                                               : PLAN_ROOM;
-  return need < pool->capacity_bytes ? need : pool->capacity_bytes;
+  const size_t after = c->got + n;
+  return mafat_room_take(&pool->room, &c->claim,
+                         after == c->job.body_bytes ? c->claim.need : mafat_pool_pages(after));
 }
 
-static bool try_room(struct mafat_connection *c, struct mafat_connection_pool *pool)
+static void wait_for_room(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
-  const size_t need = need_of(&c->job, pool);
-  if (!mafat_pool_take(pool, need)) return false;
-  c->capacity = c->job.most_bytes = need;
-  take_body(c, pool);
-  return true;
-}
-
-/* Begins the job if memory is free and no other waits; else waits for memory. */
-static void queue(struct mafat_connection *c, struct mafat_connection_pool *pool)
-{
-  if (pool->n_queued == 0 && try_room(c, pool)) return;
-  c->ticket = pool->tickets++;
   pool->n_queued++;
   enter(c, MAFAT_CONNECTION_WAITS, pool->wait_ms);
+}
+
+/* Stores the part of the body that has arrived in `bytes`, as soon as there is memory for it. With
+ * the last part, queues the job. False: the body is not read on now. */
+static bool take_body(struct mafat_connection *c, struct mafat_connection_pool *pool)
+{
+  const size_t left = c->job.body_bytes - c->got, here = c->have < left ? c->have : left;
+  if (left > 0 && here == 0) return true;
+  if (!take_room(c, pool, here)) {
+    wait_for_room(c, pool);
+    return false;
+  }
+  if (!store(c, pool, c->bytes, here)) return false;
+  consume(c, here);
+  if (c->got < c->job.body_bytes) return true;
+  ask(c, pool);
+  return false;
+}
+
+static void begin_body(struct mafat_connection *c, struct mafat_connection_pool *pool)
+{
+  mafat_room_open(&pool->room, &c->claim, need_of(&c->job));
+  c->job.most_bytes = c->claim.need;
+  c->got = 0;
+  enter(c, MAFAT_CONNECTION_TAKES, pool->timeout_ms);
+  start_pace(c, pool);
+  c->due_ms = c->since_ms + (double)c->claim.need / (DUE_RATE << 10) * 1e3;
+  if (c->job.body_bytes) invite(c);
+  take_body(c, pool);
+}
+
+/* A spare connection becomes one that may have jobs, if there is a place. */
+static bool may_have_job(struct mafat_connection *c, struct mafat_connection_pool *pool)
+{
+  if (!c->spare) return true;
+  if (pool->n_held >= MAFAT_POOL_HELD) return false;
+  c->spare = false;
+  pool->n_spare--;
+  pool->n_held++;
+  return true;
 }
 
 static void begin_job(struct mafat_connection *c, struct mafat_connection_pool *pool,
@@ -204,6 +263,10 @@ static void begin_job(struct mafat_connection *c, struct mafat_connection_pool *
   const double wait_ms = mafat_pool_waiting_ms(pool);
   if (route->job == MAFAT_JOB_PICTURE && wait_ms > pool->wait_ms) {
     answer_error_and_close(c, pool, 429, "too many pictures wait", seconds_of(wait_ms));
+    return;
+  }
+  if (!may_have_job(c, pool)) {
+    answer_error_and_close(c, pool, 429, "too many requests wait", seconds_of(wait_ms));
     return;
   }
   if (route->job != MAFAT_JOB_PICTURE && mafat_job_queue_counts(pool->job_queue).n_plans > 0) {
@@ -218,7 +281,7 @@ static void begin_job(struct mafat_connection *c, struct mafat_connection_pool *
                               .thresh = route->thresh,
                               .nms = route->nms,
                               .memory_bytes = route->memory_bytes};
-  queue(c, pool);
+  begin_body(c, pool);
 }
 
 static void answer_health(struct mafat_connection *c, struct mafat_connection_pool *pool)
@@ -234,7 +297,8 @@ static void answer_metrics(struct mafat_connection *c, struct mafat_connection_p
 {
   c->fixed = NULL;
   c->answer_bytes = mafat_pool_write_metrics(pool, c->body_fd, SMALL_ROOM);
-  begin_answer(c, pool, 200, metrics, NULL, 0);
+  if (c->answer_bytes) begin_body_answer(c, pool, 200, metrics, 0);
+  else answer_error(c, pool, 503, "out of memory", NULL, 1);
 }
 
 /* Carries out the route of a request. A rejected body may have any length, also above SIZE_MAX. */
@@ -255,13 +319,23 @@ static void follow(struct mafat_connection *c, struct mafat_connection_pool *poo
   }
 }
 
+/* Drops empty lines before a request, which some clients send after a body: until a request has
+ * begun, nothing is answered. */
+static void skip_empty_lines(struct mafat_connection *c)
+{
+  size_t n = 0;
+  while (n + 1 < c->have && c->bytes[n] == '\r' && c->bytes[n + 1] == '\n') n += 2;
+  if (n) consume(c, n);
+}
+
 /* Parses the bytes read so far. */
 static void read_request(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   struct mafat_http_request r;
   struct mafat_route route;
-  const struct mafat_route_rules rules = {pool->token, pool->capacity_bytes, pool->thresh,
+  const struct mafat_route_rules rules = {pool->token, pool->room.capacity, pool->thresh,
                                           pool->nms};
+  skip_empty_lines(c);
   enum mafat_http_progress p = mafat_http_read(&r, c->bytes, c->have);
   c->only_head = false;
   if (p == MAFAT_HTTP_PART && c->have == sizeof c->bytes) {
@@ -299,20 +373,21 @@ static void receive_head(struct mafat_connection *c, struct mafat_connection_poo
   ssize_t got = receive(c, c->bytes + c->have, sizeof c->bytes - c->have);
   if (got < 0) lose(c, pool);
   if (got <= 0) return;
-  if (c->have == 0) enter(c, MAFAT_CONNECTION_READS, pool->timeout_ms);
+  if (c->have == 0) c->until_ms = mafat_session_now_ms() + pool->timeout_ms;
   c->have += (size_t)got;
   read_request(c, pool);
 }
 
 static void receive_body(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
-  char piece[PIECE];
-  for (int i = 0; i < 4 && c->state == MAFAT_CONNECTION_TAKES; i++) {
+  for (int i = 0; i < TURN; i++) {
     const size_t left = c->job.body_bytes - c->got;
-    ssize_t got = receive(c, piece, left < sizeof piece ? left : sizeof piece);
+    ssize_t got = receive(c, c->bytes, left < sizeof c->bytes ? left : sizeof c->bytes);
     if (got < 0) lose(c, pool);
-    if (got <= 0 || !store(c, pool, piece, (size_t)got)) return;
-    if (c->got == c->job.body_bytes) ask(c, pool);
+    if (got <= 0) return;
+    c->have = (size_t)got;
+    keep_pace(c, pool, (size_t)got);
+    if (!take_body(c, pool)) return;
   }
 }
 
@@ -368,36 +443,26 @@ static void send_answer(struct mafat_connection *c, struct mafat_connection_pool
       return;
     }
     c->sent += (size_t)sent;
+    keep_pace(c, pool, (size_t)sent);
   }
   finish_answer(c, pool);
 }
 
 /* ---- called by server.c ---- */
 
-static void place(struct mafat_connection *c, struct mafat_connection_pool *pool, int fd)
+void mafat_connection_begin(struct mafat_connection *c, struct mafat_connection_pool *pool, int fd,
+                            bool spare)
 {
   c->fd = fd;
+  c->spare = spare;
   c->closes = c->gone = c->expects = c->only_head = false;
   c->keeps = true;
   c->n_answered = 0;
-  c->have = c->capacity = 0;
+  c->have = 0;
   c->job.state = MAFAT_JOB_IDLE;
   pool->accepted++;
-}
-
-void mafat_connection_begin(struct mafat_connection *c, struct mafat_connection_pool *pool, int fd)
-{
-  place(c, pool, fd);
-  pool->n_held++;
+  *(spare ? &pool->n_spare : &pool->n_held) += 1;
   enter(c, MAFAT_CONNECTION_READS, pool->timeout_ms);
-}
-
-void mafat_connection_turn_away(struct mafat_connection *c, struct mafat_connection_pool *pool,
-                                int fd, int seconds)
-{
-  place(c, pool, fd);
-  pool->turned++;
-  answer_error_and_close(c, pool, 429, "too many pictures wait", seconds);
 }
 
 short mafat_connection_events(const struct mafat_connection *c)
@@ -418,10 +483,15 @@ static void answer_job(struct mafat_connection *c, struct mafat_connection_pool 
     return;
   }
   c->job.state = MAFAT_JOB_IDLE;
+  if (!c->job.answer_bytes) {
+    answer_error(c, pool, 503, "out of memory", NULL, 1);
+    return;
+  }
   c->fixed = NULL;
   c->answer_bytes = c->job.answer_bytes;
-  leave_some_room(c, pool, c->answer_bytes);
-  begin_answer(c, pool, c->job.status, c->job.type, NULL, 0);
+  mafat_room_shrink(&pool->room, &c->claim, mafat_pool_pages(c->answer_bytes));
+  begin_body_answer(c, pool, c->job.status, c->job.type,
+                    c->job.status == 429 ? seconds_of(mafat_pool_waiting_ms(pool)) : 0);
 }
 
 /* The client has closed. A job that runs already ends first: `gone` marks the connection. */
@@ -435,7 +505,7 @@ static void give_up(struct mafat_connection *c, struct mafat_connection_pool *po
 {
   switch (c->state) {
   case MAFAT_CONNECTION_READS:
-    if (c->have == 0) mafat_connection_close(c, pool);
+    if (mafat_connection_is_idle(c)) mafat_connection_close(c, pool);
     else answer_error_and_close(c, pool, 408, "the request's head did not come in time", 0);
     break;
   case MAFAT_CONNECTION_WAITS:
@@ -468,14 +538,36 @@ void mafat_connection_go_on(struct mafat_connection *c, struct mafat_connection_
 
 bool mafat_connection_offer_room(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
-  if (!try_room(c, pool)) return false;
+  const size_t left = c->job.body_bytes - c->got, here = c->have < left ? c->have : left;
+  if (!take_room(c, pool, here)) return false;
   pool->n_queued--;
+  enter(c, MAFAT_CONNECTION_TAKES, pool->timeout_ms);
+  start_pace(c, pool);
+  take_body(c, pool);
   return true;
 }
 
 bool mafat_connection_is_idle(const struct mafat_connection *c)
 {
-  return c->state == MAFAT_CONNECTION_READS && c->have == 0;
+  const bool empty = c->have == 0 || (c->have == 1 && c->bytes[0] == '\r');
+  return c->state == MAFAT_CONNECTION_READS && empty;
+}
+
+bool mafat_connection_is_stalled(const struct mafat_connection *c, double now_ms)
+{
+  return (c->state == MAFAT_CONNECTION_TAKES || c->state == MAFAT_CONNECTION_SENDS) &&
+         now_ms >= c->stalls_ms;
+}
+
+void mafat_connection_evict(struct mafat_connection *c, struct mafat_connection_pool *pool)
+{
+  pool->evicted++;
+  if (c->state == MAFAT_CONNECTION_TAKES ||
+      (c->state == MAFAT_CONNECTION_READS && !mafat_connection_is_idle(c))) {
+    answer_error_and_close(c, pool, 408, "the request came too slowly while others waited", 1);
+    send_answer(c, pool);
+  }
+  mafat_connection_close(c, pool);
 }
 
 void mafat_connection_end(struct mafat_connection *c, struct mafat_connection_pool *pool)
@@ -500,6 +592,6 @@ void mafat_connection_close(struct mafat_connection *c, struct mafat_connection_
   if (c->state == MAFAT_CONNECTION_WAITS) pool->n_queued--;
   close(c->fd);
   leave_body(c, pool);
-  if (!c->turned) pool->n_held--;
+  *(c->spare ? &pool->n_spare : &pool->n_held) -= 1;
   c->state = MAFAT_CONNECTION_FREE;
 }

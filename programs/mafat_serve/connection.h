@@ -13,7 +13,7 @@ enum { MAFAT_CONNECTION_HEAD = 4096 }; /* largest head of a request, in bytes */
 enum mafat_connection_state {
   MAFAT_CONNECTION_FREE,
   MAFAT_CONNECTION_READS, /* reads a head; nothing may have come yet */
-  MAFAT_CONNECTION_WAITS, /* waits for memory of the pool */
+  MAFAT_CONNECTION_WAITS, /* waits for memory for bytes of its body that have arrived */
   MAFAT_CONNECTION_TAKES, /* reads a body */
   MAFAT_CONNECTION_ASKS,  /* its job is in the job queue */
   MAFAT_CONNECTION_SENDS,
@@ -25,29 +25,30 @@ struct mafat_connection {
   enum mafat_connection_state state;
   int fd;
   int body_fd;         /* file with the request's body, then the answer's; kept for all requests */
-  bool turned;         /* turned away: every request is answered with "retry later" */
+  bool spare;          /* one of MAFAT_POOL_SPARE: gets no job */
   bool closes;         /* closes after this answer */
   bool gone;           /* the client closed the connection while its job runs */
   bool expects, keeps, only_head; /* the request has Expect: 100-continue; keep-alive; is HEAD */
   double until_ms;     /* timeout of this state; INFINITY: none */
   double since_ms;     /* beginning of this state */
-  uint64_t ticket;     /* position among connections that wait for memory */
-  size_t capacity;         /* bytes of the pool that it holds */
-  size_t got;          /* bytes of the body read so far, of job.body_bytes */
+  double stalls_ms;    /* time from which its body or answer counts as stalled */
+  double due_ms;       /* order among connections that wait for memory */
+  struct mafat_room_claim claim; /* its memory for the body, then for the answer */
+  size_t got;          /* bytes of the body stored so far, of job.body_bytes */
   int n_answered;
   struct mafat_job job;
-  /* The answer: head, then `fixed` or the first bytes of body_fd. */
-  char head[512];
+  /* The answer: head, then `fixed` or the first bytes of body_fd. The text of an error is part of
+   * head. */
+  char head[1024];
   size_t head_bytes, answer_bytes, sent;
   const char *fixed;   /* constant body; NULL: it is in body_fd */
   size_t have;         /* unread bytes in `bytes` */
   char bytes[MAFAT_CONNECTION_HEAD];
 };
 
-void mafat_connection_begin(struct mafat_connection *c, struct mafat_connection_pool *pool, int fd);
-/* Answers that the client should retry after `seconds`. */
-void mafat_connection_turn_away(struct mafat_connection *c, struct mafat_connection_pool *pool,
-                                int fd, int seconds);
+/* Begins with an accepted socket in a free place. spare: it will get no job. */
+void mafat_connection_begin(struct mafat_connection *c, struct mafat_connection_pool *pool, int fd,
+                            bool spare);
 
 /* Events for poll(2) that it waits for. */
 short mafat_connection_events(const struct mafat_connection *c);
@@ -55,11 +56,16 @@ short mafat_connection_events(const struct mafat_connection *c);
 void mafat_connection_go_on(struct mafat_connection *c, struct mafat_connection_pool *pool,
                             short events);
 
-/* For the first connection that waits for memory. True: it got enough, and now reads its body. */
+/* For a connection that waits for memory. Returns true if it got some, and reads its body again. */
 bool mafat_connection_offer_room(struct mafat_connection *c, struct mafat_connection_pool *pool);
 
 /* True if it only waits for its next request. */
 bool mafat_connection_is_idle(const struct mafat_connection *c);
+/* True if its body or answer has been slower than 16 KB/s for a second. */
+bool mafat_connection_is_stalled(const struct mafat_connection *c, double now_ms);
+/* Closes it for others: at once, after an answer 408 if that can be sent without waiting and a
+ * request has begun. */
+void mafat_connection_evict(struct mafat_connection *c, struct mafat_connection_pool *pool);
 /* Accepts no further request, and closes unless an answer is being computed or sent. */
 void mafat_connection_end(struct mafat_connection *c, struct mafat_connection_pool *pool);
 void mafat_connection_close(struct mafat_connection *c, struct mafat_connection_pool *pool);

@@ -1,5 +1,5 @@
-/* Grants connections memory for bodies in order, and counts them. Called by connection.c and
- * server.c. */
+/* Counts connections and answers, and writes the counters as metrics. Called by connection.c and
+ * server.c. Writes to the file of a connection's body. */
 #include "programs/mafat_serve/connection_pool.h"
 
 #include "programs/mafat_serve/work.h"
@@ -14,22 +14,14 @@ enum {
 const int mafat_pool_statuses[MAFAT_POOL_STATUSES] = {200, 400, 401, 403, 404, 405, 408, 411, 413,
                                                       415, 417, 422, 429, 431, 500, 503, 505, 0};
 
+size_t mafat_pool_pages(size_t bytes)
+{
+  return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
 size_t mafat_pool_need(size_t bytes)
 {
-  const size_t least = bytes < ANSWER ? ANSWER : bytes;
-  return (least + PAGE - 1) / PAGE * PAGE;
-}
-
-bool mafat_pool_take(struct mafat_connection_pool *pool, size_t bytes)
-{
-  if (bytes > pool->capacity_bytes - pool->capacity_used) return false;
-  pool->capacity_used += bytes;
-  return true;
-}
-
-void mafat_pool_give(struct mafat_connection_pool *pool, size_t bytes)
-{
-  pool->capacity_used -= bytes;
+  return mafat_pool_pages(bytes < ANSWER ? ANSWER : bytes);
 }
 
 void mafat_pool_count(struct mafat_connection_pool *pool, int status)
@@ -42,7 +34,7 @@ void mafat_pool_count(struct mafat_connection_pool *pool, int status)
 double mafat_pool_waiting_ms(struct mafat_connection_pool *pool)
 {
   const struct mafat_job_queue_counts c = mafat_job_queue_counts(pool->job_queue);
-  return c.picture_ms * (c.n_waiting + c.runs);
+  return c.picture_ms * (c.n_ahead + c.runs);
 }
 
 /* ---- metrics ---- */
@@ -112,19 +104,20 @@ size_t mafat_pool_write_metrics(struct mafat_connection_pool *pool, int fd, size
   mafat_work_begin(&w, fd, capacity);
   put_answers(&w, pool);
   put_pictures(&w, &c);
-  put_metric(&w, "mafat_connections", "gauge", "Connections that are held.", pool->n_held);
+  put_metric(&w, "mafat_connections", "gauge", "Connections that are open.",
+             pool->n_held + pool->n_spare);
   put_metric(&w, "mafat_connections_total", "counter", "Connections that were accepted.",
              (double)pool->accepted);
-  put_metric(&w, "mafat_connections_turned_total", "counter",
-             "Of them, those that were told to come again at once.", (double)pool->turned);
+  put_metric(&w, "mafat_connections_evicted_total", "counter",
+             "Of them, those that were closed for others.", (double)pool->evicted);
   put_metric(&w, "mafat_connections_lost_total", "counter",
              "Of them, those that ended before their answer.", (double)pool->lost);
   put_metric(&w, "mafat_body_bytes_total", "counter", "Bytes of bodies that were read.",
              (double)pool->body_bytes);
   put_metric(&w, "mafat_room_bytes", "gauge", "Room for requests and answers.",
-             (double)pool->capacity_bytes);
+             (double)pool->room.capacity);
   put_metric(&w, "mafat_room_used_bytes", "gauge", "Of it, what is in use.",
-             (double)pool->capacity_used);
+             (double)pool->room.used);
   if (pool->budget_bytes != SIZE_MAX)
     put_metric(&w, "mafat_budget_bytes", "gauge", "The memory budget.", (double)pool->budget_bytes);
   put_metric(&w, "mafat_predicted_charge_bytes", "gauge",

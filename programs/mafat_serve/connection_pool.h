@@ -1,6 +1,6 @@
-/* State that all connections share: how many there are, the memory for bodies, which they get in
- * the order of their requests, and counters. Only the thread of connections uses it. Allocates
- * nothing. Included by connection.h and server.h. */
+/* State that all connections share: how many there are, the memory for bodies, and counters. Only
+ * the thread of connections uses it, except for what is set before that starts. Allocates nothing.
+ * Included by connection.h and server.h. */
 #ifndef MAFAT_PROGRAM_SERVE_CONNECTION_POOL_H
 #define MAFAT_PROGRAM_SERVE_CONNECTION_POOL_H
 
@@ -9,11 +9,12 @@
 #include <stdint.h>
 
 #include "programs/mafat_serve/job_queue.h"
+#include "programs/mafat_serve/room.h"
 
 enum {
-  MAFAT_POOL_HELD = 64,  /* connections whose requests are read */
-  MAFAT_POOL_TURNED = 8, /* connections that are asked to retry later */
-  MAFAT_POOL_SIZE = MAFAT_POOL_HELD + MAFAT_POOL_TURNED
+  MAFAT_POOL_HELD = MAFAT_ROOM_CLAIMS, /* connections that may have jobs */
+  MAFAT_POOL_SPARE = 8, /* connections beyond: /healthz is answered, pictures get 429 */
+  MAFAT_POOL_SIZE = MAFAT_POOL_HELD + MAFAT_POOL_SPARE
 };
 
 /* HTTP statuses of answers. */
@@ -26,19 +27,17 @@ struct mafat_connection_pool {
   float thresh, nms; /* defaults of requests */
   double timeout_ms, wait_ms;
   size_t budget_bytes, charge_bytes; /* memory budget; predicted memory charge */
-  int n_held;        /* connections whose requests are read */
+  int n_held, n_spare;
   bool ends;         /* no further requests are accepted */
-  size_t capacity_bytes, capacity_used;
+  struct mafat_room room;
   int n_queued;      /* connections that wait for memory */
-  uint64_t tickets;  /* number of tickets issued; the lowest ticket is next */
-  uint64_t answers[MAFAT_POOL_STATUSES], accepted, turned, lost, body_bytes;
+  uint64_t answers[MAFAT_POOL_STATUSES], accepted, evicted, lost, body_bytes;
 };
 
+/* Bytes of whole pages. */
+size_t mafat_pool_pages(size_t bytes);
 /* Bytes that the file of a body of this size needs: whole pages, and enough for the answer. */
 size_t mafat_pool_need(size_t bytes);
-/* Reserves bytes for a body. Returns false if fewer are left. */
-bool mafat_pool_take(struct mafat_connection_pool *pool, size_t bytes);
-void mafat_pool_give(struct mafat_connection_pool *pool, size_t bytes);
 
 void mafat_pool_count(struct mafat_connection_pool *pool, int status);
 

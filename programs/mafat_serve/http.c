@@ -1,4 +1,5 @@
-/* Parses heads of HTTP/1.1 requests. Called by connection.c and route.c. Pure. */
+/* Parses heads of HTTP/1.1 requests. Called by connection.c for the bytes it has received, and by
+ * route.c. Touches nothing else. */
 #include "programs/mafat_serve/http.h"
 
 #include <string.h>

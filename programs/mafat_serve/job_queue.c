@@ -1,6 +1,6 @@
 /* Passes jobs between the thread of connections and the one that computes. Called by
  * connection.c, connection_pool.c, mafat_serve.c, server.c and work.c. Locks a mutex; opens an
- * eventfd. */
+ * eventfd; cancels the model's run. */
 #include "programs/mafat_serve/job_queue.h"
 
 #include "programs/run_inference/session.h"
@@ -8,6 +8,10 @@
 #include <errno.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+/* Costs, in pixels to decode: the network and all else that every job has, and that of an ordinary
+ * picture at most. */
+enum { JOB_COST = 1 << 20, ORDINARY_COST = 2 << 20 };
 
 bool mafat_job_queue_open(struct mafat_job_queue *job_queue)
 {
@@ -48,6 +52,7 @@ void mafat_job_queue_add(struct mafat_job_queue *job_queue, struct mafat_job *jo
   job->asked_ms = mafat_session_now_ms();
   pthread_mutex_lock(&job_queue->lock);
   job->state = MAFAT_JOB_WAITS;
+  job->due = job_queue->served + JOB_COST + job->cost;
   job_queue->jobs[job_queue->counts.n_waiting++] = job;
   job_queue->counts.n_plans += job->kind != MAFAT_JOB_PICTURE;
   pthread_cond_signal(&job_queue->asked);
@@ -90,8 +95,23 @@ struct mafat_job_queue_counts mafat_job_queue_counts(struct mafat_job_queue *job
 {
   pthread_mutex_lock(&job_queue->lock);
   struct mafat_job_queue_counts counts = job_queue->counts;
+  for (int i = 0; i < counts.n_waiting; i++)
+    counts.n_ahead += job_queue->jobs[i]->due <= job_queue->served + JOB_COST + ORDINARY_COST;
   pthread_mutex_unlock(&job_queue->lock);
   return counts;
+}
+
+void mafat_job_queue_hurry(struct mafat_job_queue *job_queue, struct mafat_model *model,
+                           double usual_ms)
+{
+  static const double patience_ms = 1000;
+  pthread_mutex_lock(&job_queue->lock); /* so that no other job runs when the model is canceled */
+  const struct mafat_job_queue_counts *c = &job_queue->counts;
+  const double layers_ms = c->runs_measured ? c->layers_ms / (double)c->runs_measured : usual_ms;
+  if (c->n_waiting > 0 && job_queue->running && job_queue->running->kind == MAFAT_JOB_PICTURE &&
+      mafat_session_now_ms() - job_queue->running_since_ms > layers_ms + patience_ms)
+    mafat_model_cancel(model);
+  pthread_mutex_unlock(&job_queue->lock);
 }
 
 void mafat_job_queue_end(struct mafat_job_queue *job_queue)
@@ -102,26 +122,44 @@ void mafat_job_queue_end(struct mafat_job_queue *job_queue)
   pthread_mutex_unlock(&job_queue->lock);
 }
 
+/* Index of the job to take next. */
+static int find_first(const struct mafat_job_queue *job_queue)
+{
+  int first = 0;
+  for (int i = 1; i < job_queue->counts.n_waiting; i++)
+    if (job_queue->jobs[i]->due < job_queue->jobs[first]->due) first = i;
+  return first;
+}
+
+/* Starts the next job. The lock is held. */
+static void start(struct mafat_job_queue *job_queue)
+{
+  const int first = find_first(job_queue);
+  job_queue->running = job_queue->jobs[first];
+  leave_line(job_queue, first);
+  job_queue->served += JOB_COST + job_queue->running->cost;
+  job_queue->running_since_ms = mafat_session_now_ms();
+  job_queue->running->state = MAFAT_JOB_RUNS;
+  job_queue->counts.runs = true;
+}
+
 struct mafat_job *mafat_job_queue_take(struct mafat_job_queue *job_queue)
 {
   pthread_mutex_lock(&job_queue->lock);
   while (job_queue->counts.n_waiting == 0 && !job_queue->ends)
     pthread_cond_wait(&job_queue->asked, &job_queue->lock);
   job_queue->running = NULL;
-  if (job_queue->counts.n_waiting > 0) {
-    job_queue->running = job_queue->jobs[0];
-    leave_line(job_queue, 0);
-    job_queue->running->state = MAFAT_JOB_RUNS;
-    job_queue->counts.runs = true;
-  }
+  if (job_queue->counts.n_waiting > 0) start(job_queue);
   pthread_mutex_unlock(&job_queue->lock);
   return job_queue->running;
 }
 
-/* Moving average of measured values, with newer ones weighted more. */
+/* Moving average of measured values, with newer ones weighted more. One that takes very long
+ * counts as four. */
 static double follow(double average, double value)
 {
-  return average > 0 ? average + (value - average) / 8 : value;
+  const double most = 4 * average;
+  return average > 0 ? average + ((value < most ? value : most) - average) / 8 : value;
 }
 
 static void count(struct mafat_job_queue_counts *c, const struct mafat_job *job,
@@ -138,6 +176,7 @@ static void count(struct mafat_job_queue_counts *c, const struct mafat_job *job,
   if (!ran) return;
   c->image_ms += ran->image_ms;
   c->layers_ms += ran->layers_ms;
+  c->runs_measured += ran->layers_ms > 0;
   c->failed_runs += ran->failed;
   c->well = !ran->failed;
   if (!ran->failed) c->picture_ms = follow(c->picture_ms, ran->image_ms + ran->layers_ms);

@@ -1,7 +1,9 @@
 /* Queue of jobs between the thread of connections and the thread that computes. The connection owns
  * a job before it is added and after it is done or dropped; in between the queue owns it. The
- * computing thread takes jobs one at a time, in order. A mutex guards the queue; nothing is
- * allocated. Included by programs/mafat_serve. */
+ * computing thread takes jobs one at a time, by fair queueing: first the job whose cost, added to
+ * the work that was done before it came, is least. So a job waits for those that came before it,
+ * except much costlier ones. A mutex guards the queue; nothing is allocated. Included by
+ * programs/mafat_serve. */
 #ifndef MAFAT_PROGRAM_SERVE_JOB_QUEUE_H
 #define MAFAT_PROGRAM_SERVE_JOB_QUEUE_H
 
@@ -9,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct mafat_model;
 
 enum { MAFAT_JOB_QUEUE_SIZE = 64 };
 
@@ -31,7 +35,9 @@ struct mafat_job {
   bool form;         /* the body's type is that of a form: it may have lost bytes */
   float thresh, nms;
   size_t memory_bytes; /* budget of a plan or map; 0: the plan that runs */
+  double cost;         /* estimated pixels to decode; picture_cost.h */
   double asked_ms;     /* time when it was added */
+  double due;          /* the queue's `served` when it was added, and its own cost */
   /* Result of the job. */
   int status;        /* HTTP status */
   const char *type;  /* content type of the response */
@@ -42,9 +48,11 @@ struct mafat_job {
 /* Counters of finished work. */
 struct mafat_job_queue_counts {
   uint64_t pictures, refused_pictures, failed_runs, plans;
+  uint64_t runs_measured; /* runs that `layers_ms` sums up */
   double image_ms, layers_ms, waited_ms; /* total times of all pictures */
   double picture_ms;                     /* moving average of one picture; 0: none has run */
   int n_waiting;                         /* jobs in the queue */
+  int n_ahead;                           /* of these, jobs that run before an ordinary picture */
   int n_plans;                           /* plans and maps in the queue or running */
   bool runs;                             /* a job is running */
   bool well;                             /* the last run did not fail; bad requests do not count */
@@ -57,6 +65,8 @@ struct mafat_job_queue {
   bool ends;   /* no more jobs are added */
   struct mafat_job *jobs[MAFAT_JOB_QUEUE_SIZE]; /* (counts.n_waiting) */
   struct mafat_job *running;
+  double running_since_ms;
+  double served; /* cost of all jobs that were taken */
   struct mafat_job_queue_counts counts;
 };
 
@@ -70,11 +80,16 @@ bool mafat_job_queue_drop(struct mafat_job_queue *job_queue, struct mafat_job *j
 enum mafat_job_state mafat_job_queue_state(struct mafat_job_queue *job_queue,
                                            const struct mafat_job *job);
 struct mafat_job_queue_counts mafat_job_queue_counts(struct mafat_job_queue *job_queue);
+/* Cancels the model's run if others wait and it has run for longer than usual layers and a second:
+ * its picture takes long to decode. usual_ms: time of the layers until runs have been measured. */
+void mafat_job_queue_hurry(struct mafat_job_queue *job_queue, struct mafat_model *model,
+                           double usual_ms);
 /* Declares that no job will be added. Jobs in the queue are still done. */
 void mafat_job_queue_end(struct mafat_job_queue *job_queue);
 void mafat_job_queue_wake(struct mafat_job_queue *job_queue); /* safe in a signal handler */
 
-/* Waits for the next job and removes it from the queue. NULL: the queue is empty and has ended. */
+/* Waits for a job, and removes the next one from the queue. NULL: the queue is empty and has
+ * ended. */
 struct mafat_job *mafat_job_queue_take(struct mafat_job_queue *job_queue);
 /* Times of a picture's run. */
 struct mafat_job_queue_run {

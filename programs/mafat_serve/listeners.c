@@ -1,5 +1,6 @@
 /* Opens listening sockets, by numeric address or path, and accepts connections. Called by
- * mafat_serve.c and server.c. */
+ * mafat_serve.c before it serves, and by server.c. Opens sockets; removes a stale one at its
+ * path. */
 #include "programs/mafat_serve/listeners.h"
 
 #include <arpa/inet.h>
@@ -104,7 +105,8 @@ static void remove_old(const union address *a)
   close(fd);
 }
 
-/* Accepted sockets inherit the queue sizes and TCP_NODELAY. */
+/* Accepted sockets inherit the queue sizes and TCP_NODELAY. A connection is accepted when its first
+ * bytes are there, or after a second: those that send nothing take no place before. */
 static bool set_up(int fd, const union address *a)
 {
   const int one = 1, queue = MAFAT_LISTENERS_QUEUE;
@@ -112,6 +114,8 @@ static bool set_up(int fd, const union address *a)
   setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &queue, sizeof queue);
   setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &queue, sizeof queue);
   if (a->any.sa_family != AF_UNIX) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  if (a->any.sa_family != AF_UNIX)
+    setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &one, sizeof one);
   if (a->any.sa_family == AF_INET6)
     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one); /* IPv4 has another listener */
   remove_old(a);

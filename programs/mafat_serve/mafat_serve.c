@@ -1,6 +1,7 @@
 /* mafat_serve: answers pictures over HTTP inside a memory budget. One thread serves
  * connections (server.h), the main thread runs jobs (work.h), and the job queue connects them. All
- * files are opened and all memory is made resident before the first request is read. */
+ * files are opened and all memory is made resident before the first request is read. The shell
+ * starts it. Opens sockets, starts a thread, handles signals; prints to standard error. */
 #include "programs/mafat_serve/server.h"
 #include "programs/mafat_serve/token.h"
 #include "programs/mafat_serve/work.h"
@@ -37,8 +38,8 @@ static size_t choose_room(const struct serving *s)
  * records of connections, a thread's stack, and an answer about a plan. */
 static void reserve(struct serving *s)
 {
-  s->server.pool.capacity_bytes = choose_room(s);
-  s->reserve_bytes = mafat_server_bytes(s->server.pool.capacity_bytes) + MAFAT_WORK_PLAN_BYTES;
+  s->server.pool.room.capacity = choose_room(s);
+  s->reserve_bytes = mafat_server_bytes(s->server.pool.room.capacity) + MAFAT_WORK_PLAN_BYTES;
   s->session.options.reserve += s->reserve_bytes;
 }
 
@@ -80,6 +81,15 @@ static int check_kind(const struct serving *s, const struct mafat_model_facts *f
                     s->session.options.cfg);
 }
 
+/* Milliseconds of the layers until runs have been measured; predictions may be far off. */
+static double usual_ms(const struct mafat_model *model)
+{
+  static const double unsure = 4;
+  struct mafat_plan_facts plan = {.size = sizeof plan};
+  mafat_model_describe_plan(model, &plan);
+  return unsure * plan.latency_ms;
+}
+
 static int open_model(struct serving *s)
 {
   struct mafat_session *session = &s->session;
@@ -95,6 +105,8 @@ static int open_model(struct serving *s)
   mafat_model_describe(session->model, &facts);
   s->server.pool.budget_bytes = facts.budget_bytes;
   s->server.pool.charge_bytes = mafat_model_charge_bytes(session->model);
+  s->server.model = session->model;
+  s->server.usual_ms = usual_ms(session->model);
   mafat_session_report_fork(session, facts.fork_sign);
   mafat_session_report_decode(session, facts.decode, facts.decode_sign, &facts.picture);
   return check_kind(s, &facts, &session->d);
@@ -121,7 +133,7 @@ static void report(const struct serving *s)
     mafat_session_complain(line);
   }
   snprintf(line, sizeof line, "needs at most %.1f MiB, %.1f MiB of it for requests and answers",
-           (double)h->charge_bytes / 1048576, (double)h->capacity_bytes / 1048576);
+           (double)h->charge_bytes / 1048576, (double)h->room.capacity / 1048576);
   mafat_session_complain(line);
 }
 
@@ -162,7 +174,7 @@ static int serve(struct serving *s)
   pthread_t thread;
   struct mafat_session *session = &s->session;
   const struct mafat_job_worker work = {session, s->dry_run, &s->job_queue,
-                                        s->server.pool.capacity_bytes, s->reserve_bytes};
+                                        s->server.pool.room.capacity, s->reserve_bytes};
   prepare_pool(s);
   int code = listen_to_signals(&session->d);
   if (code == MAFAT_OK) code = mafat_server_start(&s->server, &thread, &session->d);

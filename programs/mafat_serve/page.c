@@ -1,4 +1,4 @@
-/* Holds page.html as a byte array. Sent by connection.c. */
+/* Holds page.html as a byte array, which connection.c sends. Constant data. */
 #include "programs/mafat_serve/page.h"
 
 /* The assembler includes the file; the Makefile lists it as a prerequisite of this object. */

@@ -1,4 +1,5 @@
-/* Decides what a request asks for and whether it is allowed. Called by connection.c. */
+/* Decides what a request asks for and whether it is allowed. Called by connection.c for each
+ * request. Reads nothing but the request. */
 #include "programs/mafat_serve/route.h"
 
 #include "include/mafat_video.h"

@@ -1,5 +1,6 @@
 /* Runs the event loop: accepts connections and continues those that are ready. Called by
- * mafat_serve.c. */
+ * mafat_serve.c. Polls listeners, connections and the eventfd of the job queue; cancels a late run
+ * of the model. */
 #include "programs/mafat_serve/server.h"
 
 #include "programs/run_inference/session.h"
@@ -21,9 +22,15 @@ enum {
   FIRST_PLACE = FIRST_LISTENER + MAFAT_SANDBOX_LISTENERS,
   FILES = FIRST_PLACE + MAFAT_POOL_SIZE
 };
-static const double look_ms = 100, pause_ms = 200, fresh_ms = 1000;
+static const double look_ms = 25, pause_ms = 200;
+/* Connections are not closed for others before this age, if they have sent nothing, because their
+ * request is on its way, or if they have been answered, because the client reads the answer. */
+static const double fresh_ms = 250, fresh_spare_ms = 25;
+/* Spare places are used if new connections have waited outside for so long. */
+static const double crowd_ms = 300;
 static const double most_ms =
     10000; /* longest poll: a wake-up may have been lost */
+enum { MOST_EVICTED = 8 }; /* in one turn: then those that came are read */
 
 static atomic_bool ends;
 static struct mafat_job_queue *signalled; /* queue whose wake_fd the signal handler writes to */
@@ -47,7 +54,6 @@ int mafat_server_open(struct mafat_server *server, struct mafat_diagnostic *d)
   for (int i = 0; i < MAFAT_POOL_SIZE; i++) {
     struct mafat_connection *c = &server->places[i];
     memset(c->bytes, 1, sizeof c->bytes); /* makes the pages resident */
-    c->turned = i >= MAFAT_POOL_HELD;
     c->body_fd = mafat_listeners_number(memfd_create("mafat_serve body", MFD_CLOEXEC),
                                         MAFAT_SANDBOX_FIRST_BODY);
     if (c->body_fd < 0 || c->body_fd >= MAFAT_SANDBOX_FIRST_BODY + MAFAT_SANDBOX_BODIES)
@@ -66,78 +72,151 @@ void mafat_server_close(struct mafat_server *server)
 
 /* ---- new connections ---- */
 
-/* First free place of the n places from `from` on; NULL: none. */
-static struct mafat_connection *find_free(struct mafat_server *s, int from, int n)
+/* Order in which connections are closed for others: 0 first; KEPT: not now. */
+enum { KEPT = 3 };
+static int rank_of(const struct mafat_connection *c, double now)
 {
-  for (int i = from; i < from + n; i++)
-    if (s->places[i].state == MAFAT_CONNECTION_FREE) return &s->places[i];
-  return NULL;
+  const bool fresh = now - c->since_ms < (c->spare ? fresh_spare_ms : fresh_ms);
+  if (c->state == MAFAT_CONNECTION_READS)
+    return fresh && mafat_connection_is_idle(c) ? KEPT : 0;
+  if (c->state == MAFAT_CONNECTION_DRAINS) return fresh ? KEPT : 1;
+  return mafat_connection_is_stalled(c, now) ? 2 : KEPT;
 }
 
-/* The connection that has been idle longest, at least fresh_ms; NULL: none. A fresher one may have
- * a request on its way. */
-static struct mafat_connection *find_idle(struct mafat_server *s, double now)
+/* The connection to close for another, oldest first; NULL: none. */
+static struct mafat_connection *find_victim(struct mafat_server *s, bool spare, double now)
 {
-  struct mafat_connection *oldest = NULL;
-  for (int i = 0; i < MAFAT_POOL_HELD; i++) {
+  struct mafat_connection *first = NULL;
+  int rank = KEPT;
+  for (int i = 0; i < MAFAT_POOL_SIZE; i++) {
     struct mafat_connection *c = &s->places[i];
-    if (mafat_connection_is_idle(c) && now - c->since_ms >= fresh_ms &&
-        (!oldest || c->since_ms < oldest->since_ms))
-      oldest = c;
+    if (c->state == MAFAT_CONNECTION_FREE || c->spare != spare) continue;
+    const int r = rank_of(c, now);
+    if (r > rank || r == KEPT || (r == rank && c->since_ms >= first->since_ms)) continue;
+    first = c;
+    rank = r;
   }
-  return oldest;
+  return first;
 }
 
-/* A place for a new connection: free, or of an idle connection, or, if the queue is long, one of
- * those that only answer 503. NULL: the client waits in the listener's backlog. */
-static struct mafat_connection *find_place(struct mafat_server *s, double now)
+static struct mafat_connection *find_free(struct mafat_server *s)
 {
-  struct mafat_connection *c = find_free(s, 0, MAFAT_POOL_HELD);
-  if (!c) c = find_idle(s, now);
+  int i = 0;
+  while (s->places[i].state != MAFAT_CONNECTION_FREE) i++;
+  return &s->places[i];
+}
+
+static struct mafat_connection *find_spare(struct mafat_server *s, double now)
+{
+  return s->pool.n_spare < MAFAT_POOL_SPARE ? find_free(s) : find_victim(s, true, now);
+}
+
+/* A place for a new connection; NULL: the client waits in the listener's backlog. Spare places are
+ * for /healthz, and for pictures that have to be sent again, if the others stay taken or the queue
+ * is long. */
+static struct mafat_connection *find_place(struct mafat_server *s, double now, bool *spare)
+{
+  *spare = false;
+  struct mafat_connection *c =
+      s->pool.n_held < MAFAT_POOL_HELD ? find_free(s) : find_victim(s, false, now);
   if (c) return c;
-  return mafat_pool_waiting_ms(&s->pool) > s->pool.wait_ms
-             ? find_free(s, MAFAT_POOL_HELD, MAFAT_POOL_TURNED)
+  *spare = true;
+  return now - s->emptied_ms >= crowd_ms || mafat_pool_waiting_ms(&s->pool) > s->pool.wait_ms
+             ? find_spare(s, now)
              : NULL;
 }
 
-static void take_in(struct mafat_server *s, struct mafat_connection *c, int fd)
+/* Accepts a connection. False: none is there (EAGAIN), or it failed. */
+static bool accept_one(struct mafat_server *s, int listener, struct mafat_connection *c, bool spare)
 {
-  const double wait_ms = mafat_pool_waiting_ms(&s->pool);
-  if (c->turned) {
-    mafat_connection_turn_away(c, &s->pool, fd, (int)ceil(wait_ms * 1e-3));
-    return;
+  int fd = mafat_listeners_accept(&s->listeners, listener);
+  if (fd < 0) {
+    if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+      s->pauses_until_ms = mafat_session_now_ms() + pause_ms; /* out of descriptors or memory */
+    return false;
   }
-  mafat_connection_close(c, &s->pool); /* the idle one, if any */
-  mafat_connection_begin(c, &s->pool, fd);
+  if (c->state != MAFAT_CONNECTION_FREE) mafat_connection_evict(c, &s->pool);
+  mafat_connection_begin(c, &s->pool, fd, spare);
+  mafat_connection_go_on(c, &s->pool, POLLIN); /* its request may be there */
+  return true;
 }
 
 static void accept_all(struct mafat_server *s, int listener)
 {
-  struct mafat_connection *c;
   const double now = mafat_session_now_ms();
-  while ((c = find_place(s, now))) {
-    int fd = mafat_listeners_accept(&s->listeners, listener);
-    if (fd >= 0) {
-      take_in(s, c, fd);
-    } else {
-      if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-        s->pauses_until_ms = now + pause_ms; /* out of descriptors or memory: retry later */
-      return;
-    }
+  bool spare;
+  for (int n_evicted = 0; n_evicted < MOST_EVICTED;) {
+    struct mafat_connection *c = find_place(s, now, &spare);
+    if (!c) return;
+    n_evicted += c->state != MAFAT_CONNECTION_FREE;
+    if (accept_one(s, listener, c, spare)) continue;
+    if (errno == EAGAIN) s->emptied_ms = now;
+    return;
   }
+}
+
+/* Accepts at the listeners that poll() found ready. */
+static void accept_ready(struct mafat_server *s, const struct pollfd listeners[])
+{
+  bool any = false;
+  for (int i = 0; i < s->listeners.n; i++) {
+    if (listeners[i].revents) accept_all(s, i);
+    any = any || listeners[i].revents || listeners[i].fd < 0;
+  }
+  if (!any) s->emptied_ms = mafat_session_now_ms();
 }
 
 /* ---- the loop ---- */
 
+static bool comes_after(const struct mafat_connection *c, const struct mafat_connection *other)
+{
+  return c->due_ms > other->due_ms || (c->due_ms == other->due_ms && c > other);
+}
+
+/* The next connection to offer memory, by due time; after NULL the first. */
+static struct mafat_connection *find_waiting(struct mafat_server *s,
+                                             const struct mafat_connection *after)
+{
+  struct mafat_connection *next = NULL;
+  for (int i = 0; i < MAFAT_POOL_SIZE; i++) {
+    struct mafat_connection *c = &s->places[i];
+    if (c->state != MAFAT_CONNECTION_WAITS) continue;
+    if (after && !comes_after(c, after)) continue;
+    if (!next || comes_after(next, c)) next = c;
+  }
+  return next;
+}
+
+/* Offers memory to those that wait for it, in order; who gets none yet keeps no other from it. */
 static void offer_room(struct mafat_server *s)
 {
-  for (;;) {
-    struct mafat_connection *first = NULL;
-    for (int i = 0; i < MAFAT_POOL_HELD && s->pool.n_queued > 0; i++) {
-      struct mafat_connection *c = &s->places[i];
-      if (c->state == MAFAT_CONNECTION_WAITS && (!first || c->ticket < first->ticket)) first = c;
-    }
-    if (!first || !mafat_connection_offer_room(first, &s->pool)) return;
+  struct mafat_connection *c = NULL;
+  while (s->pool.n_queued > 0 && (c = find_waiting(s, c)))
+    mafat_connection_offer_room(c, &s->pool);
+}
+
+/* The connection that has been stalled longest and holds memory; NULL: none. */
+static struct mafat_connection *find_stalled(struct mafat_server *s)
+{
+  const double now = mafat_session_now_ms();
+  struct mafat_connection *first = NULL;
+  for (int i = 0; i < MAFAT_POOL_SIZE; i++) {
+    struct mafat_connection *c = &s->places[i];
+    if (c->claim.open && mafat_connection_is_stalled(c, now) &&
+        (!first || c->stalls_ms < first->stalls_ms))
+      first = c;
+  }
+  return first;
+}
+
+/* Gives memory to those that wait; stalled connections lose theirs for them. */
+static void share_room(struct mafat_server *s)
+{
+  struct mafat_connection *stalled;
+  offer_room(s);
+  while (s->pool.n_queued > 0 && (stalled = find_stalled(s))) {
+    mafat_connection_evict(stalled, &s->pool);
+    offer_room(s);
   }
 }
 
@@ -154,8 +233,11 @@ static int gather(struct mafat_server *s, struct pollfd files[FILES])
 {
   const double now = mafat_session_now_ms();
   double until = now + most_ms;
-  const bool open = now >= s->pauses_until_ms && find_place(s, now);
+  bool spare;
+  const bool open = now >= s->pauses_until_ms && find_place(s, now, &spare);
   if (!open && s->listeners.n > 0) until = now + look_ms;
+  if (s->pool.n_queued > 0 || mafat_job_queue_counts(s->pool.job_queue).n_waiting > 0)
+    until = fmin(until, now + look_ms * 4); /* others may stall or be late */
   files[0] = (struct pollfd){s->pool.job_queue->wake_fd, POLLIN, 0};
   for (int i = 0; i < MAFAT_SANDBOX_LISTENERS; i++)
     files[FIRST_LISTENER + i] =
@@ -196,9 +278,9 @@ static void *run(void *context)
     for (int i = 0; i < MAFAT_POOL_SIZE; i++)
       if (s->places[i].state != MAFAT_CONNECTION_FREE)
         mafat_connection_go_on(&s->places[i], &s->pool, files[FIRST_PLACE + i].revents);
-    for (int i = 0; i < s->listeners.n; i++)
-      if (files[FIRST_LISTENER + i].revents) accept_all(s, i);
-    offer_room(s);
+    accept_ready(s, &files[FIRST_LISTENER]);
+    share_room(s);
+    mafat_job_queue_hurry(s->pool.job_queue, s->model, s->usual_ms);
     if (ends && !s->pool.ends) begin_end(s);
   }
   return NULL;
@@ -208,6 +290,7 @@ int mafat_server_start(struct mafat_server *server, pthread_t *thread, struct ma
 {
   pthread_attr_t attributes;
   signalled = server->pool.job_queue;
+  server->emptied_ms = mafat_session_now_ms();
   int error = pthread_attr_init(&attributes);
   if (!error) error = pthread_attr_setstacksize(&attributes, STACK);
   if (!error) error = pthread_create(thread, &attributes, run, server);

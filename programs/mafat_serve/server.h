@@ -1,5 +1,6 @@
-/* Thread of connections: accepts them, and continues each when it is ready. Starts a thread;
- * allocates nothing. Included by mafat_serve.c. */
+/* Thread of connections: accepts them, and continues each when it is ready. If others wait, it
+ * closes first those that have sent no whole request, oldest first, then those that are answered
+ * or stalled. Starts a thread; allocates nothing. Included by mafat_serve.c. */
 #ifndef MAFAT_PROGRAM_SERVE_SERVER_H
 #define MAFAT_PROGRAM_SERVE_SERVER_H
 
@@ -14,8 +15,10 @@ struct mafat_server {
   struct mafat_connection_pool pool;
   struct mafat_listeners listeners;
   double pauses_until_ms; /* no connection is accepted before: descriptors ran out */
-  struct mafat_connection
-      places[MAFAT_POOL_SIZE]; /* the first MAFAT_POOL_HELD are read, others turned away */
+  double emptied_ms;      /* when no new connection was last seen waiting */
+  struct mafat_model *model; /* whose run is canceled if it is late; set before the start */
+  double usual_ms;           /* predicted milliseconds of its layers */
+  struct mafat_connection places[MAFAT_POOL_SIZE];
 };
 
 /* Creates the files for bodies; MAFAT_EIO on failure. Afterwards all of the server's memory is

@@ -1,4 +1,5 @@
-/* Reads the token from a file or the environment. Called by mafat_serve.c. */
+/* Reads the token from a file or the environment. Called by mafat_serve.c at its start. Opens the
+ * file; overwrites and unsets the variable. */
 #include "programs/mafat_serve/token.h"
 
 #include <errno.h>

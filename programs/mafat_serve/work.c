@@ -1,5 +1,6 @@
 /* Runs jobs one at a time and writes their answers. Called by mafat_serve.c, whose main thread runs
- * the jobs; connection.c and connection_pool.c write answers through it. */
+ * the jobs; connection_pool.c writes its answer through it. Runs the model, reads and overwrites
+ * the bodies' files, allocates. */
 #include "programs/mafat_serve/work.h"
 
 #include "include/mafat_video.h"
@@ -33,22 +34,18 @@ size_t mafat_work_end(struct mafat_writer *w)
   return end > 0 ? (size_t)end : 0;
 }
 
-size_t mafat_work_write_error(int fd, size_t capacity, int status, const char *text)
+/* Writes {"error":TEXT,"status":413} as the answer. */
+static void fail(struct mafat_job *job, int status, const char *text)
 {
   struct mafat_writer w;
-  mafat_work_begin(&w, fd, capacity);
+  mafat_work_begin(&w, job->body_fd, job->most_bytes);
   mafat_json_begin(&w, "{");
   mafat_json_string(&w, "error", text);
   mafat_json_count(&w, "status", status);
   mafat_json_finish_line(&w);
-  return mafat_work_end(&w);
-}
-
-static void fail(struct mafat_job *job, int status, const char *text)
-{
   job->status = status;
   job->type = json;
-  job->answer_bytes = mafat_work_write_error(job->body_fd, job->most_bytes, status, text);
+  job->answer_bytes = mafat_work_end(&w);
 }
 
 /* ---- a picture ---- */
@@ -56,6 +53,7 @@ static void fail(struct mafat_job *job, int status, const char *text)
 static int status_of(int code, bool of_input)
 {
   if (code == MAFAT_ENOMEM) return 503;
+  if (code == MAFAT_ECANCELED) return 429;
   if (!of_input) return 500;
   switch (code) {
   case MAFAT_ELIMIT: return 413;
@@ -174,13 +172,15 @@ static bool answer_picture(const struct mafat_job_worker *work, struct mafat_job
   bool began;
   int code = run_body(m, job, &began, &d);
   mafat_model_last_run(m, &run);
-  const bool of_input = run.input_failed || !began;
+  const bool of_input = run.input_failed || !began || code == MAFAT_ECANCELED;
   if (code) run.image_ms = run.layers_ms = 0; /* they may be those of the previous picture */
   *ran = (struct mafat_job_queue_run){run.image_ms, run.layers_ms, code && !of_input};
   job->status = 200;
   job->type = json;
   if (code == MAFAT_OK && (code = find(work, job, &run, waited_ms, &d))) ran->failed = true;
-  if (code && of_input && job->form) explain_form(&d);
+  if (code == MAFAT_ECANCELED)
+    snprintf(d.text, sizeof d.text, "the picture takes long to decode, and others wait");
+  else if (code && of_input && job->form) explain_form(&d);
   if (code) {
     if (ran->failed) mafat_session_complain(d.text);
     fail(job, status_of(code, of_input), d.text);

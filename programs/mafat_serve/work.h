@@ -1,5 +1,6 @@
-/* Thread that computes: takes jobs from the job queue, one at a time, and writes the answer where
- * the request's body was. Included by connection.c, connection_pool.c and mafat_serve.c. */
+/* Thread that computes: takes jobs from the job queue, one at a time, runs the model, and writes
+ * the answer where the request's body was. Allocates. Included by connection_pool.c and
+ * mafat_serve.c. */
 #ifndef MAFAT_PROGRAM_SERVE_WORK_H
 #define MAFAT_PROGRAM_SERVE_WORK_H
 
@@ -22,9 +23,6 @@ void mafat_job_worker_run(const struct mafat_job_worker *work);
 /* Memory of an answer about a plan, besides the model: heap, and code that nothing else uses. */
 enum { MAFAT_WORK_PLAN_BYTES = 512 << 10 };
 
-/* Empties fd and writes {"error":TEXT,"status":413} to it, at most `capacity` bytes. Returns their
- * number; 0: they do not fit. */
-size_t mafat_work_write_error(int fd, size_t capacity, int status, const char *text);
 /* Empties a body for a writer, which starts at its first byte and has `capacity` bytes. */
 void mafat_work_begin(struct mafat_writer *w, int fd, size_t capacity);
 /* Returns the bytes written; 0: they did not fit. */

@@ -246,8 +246,20 @@ bad 'no folder' "--listen unix:$dir/nowhere/socket: No such file" --listen "unix
 # ---- Slow and many clients
 
 listen "${budget[@]}" --timeout 1 "${files[@]}"
-python3 tests/serve/slow.py "$port" "$picture" 2>&1 || failed=1
+python3 tests/serve/slow.py "$port" "$picture" $((2 << 20)) 2>&1 || failed=1
 ends 'after slow ones'
+# crowd SECONDS [HEADS BODIES COSTLY WHOLE]: five times as slow as on an idle machine at most
+crowd() {
+  PATIENCE=5 python3 tests/serve/crowd.py "$port" models/shapes/holdout/000005.jpg "$@" >"$dir/crowd" 2>&1
+  code=$?
+  sed 's/^/   /' "$dir/crowd"
+}
+listen "${budget[@]}" "${files[@]}"
+crowd 4
+check 'slow heads, stalled bodies, costly pictures' "$(cat "$dir/crowd")" test $code = 0
+crowd 2 0 0 0 120
+check 'more whole requests than connections' "$(cat "$dir/crowd")" test $code = 0
+ends 'after a crowd'
 sed 's/^width=.*/width=480/; s/^height=.*/height=480/' "$shapes.cfg" >"$dir/large.cfg"
 listen "${budget[@]}" --wait 0.2 "$dir/large.cfg" "$shapes.weights"
 many 40 # the server has measured a request by now

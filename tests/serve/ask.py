@@ -10,6 +10,8 @@ import sys
 import threading
 import time
 
+import costly
+
 PORT, PICTURE, ROOM = int(sys.argv[1]), open(sys.argv[2], "rb").read(), int(sys.argv[3])
 TOKEN = sys.argv[4] if len(sys.argv) > 4 else None
 GREETING = "Host: a\r\n" + ("Authorization: Bearer %s\r\n" % TOKEN if TOKEN else "")
@@ -179,6 +181,7 @@ refused("no budget", 400, "GET", "/plan?memory=much")
 huge = b"P5 60000 60000 255\n" + b"0" * 1000
 answer = ask("POST", "/detect", huge)
 check("a picture that claims to be huge", answer[0] in (400, 413, 415, 422) and is_error(answer, answer[0]), answer)
+refused("a JPEG of more scans than its pixels allow", 415, "POST", "/detect", costly.progressive(700, 700, 490))
 broken("larger than there is room for", 413, post(body=b"")[:-2].replace(b"Content-Length: 0", b"Content-Length: %d" % (ROOM + 1)) + b"\r\n")
 broken("larger than can be counted", 413, post(body=b"").replace(b"Content-Length: 0", b"Content-Length: 99999999999999999999"))
 got = speak(post(body=b"").replace(b"Content-Length: 0", b"Content-Length: %d" % (8 << 30)) + bytes(1 << 20))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Slow clients while others are served: slow.py PORT PICTURE, for a mafat_serve with --timeout 1.
-Prints a line for each check."""
+"""Slow clients while others are served: slow.py PORT PICTURE ROOM, for a mafat_serve with --timeout 1
+and a room of ROOM bytes. Prints a line for each check."""
 import http.client
 import re
 import socket
@@ -8,6 +8,7 @@ import sys
 import time
 
 PORT, PICTURE = int(sys.argv[1]), open(sys.argv[2], "rb").read()
+ROOM = int(sys.argv[3])
 REQUEST = b"POST /detect HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(PICTURE) + PICTURE
 failed = 0
 
@@ -39,9 +40,9 @@ def rest(s):
         got += more
 
 
-def answered():
+def answered(body=PICTURE):
     c = http.client.HTTPConnection("127.0.0.1", PORT, timeout=30)
-    c.request("POST", "/detect", PICTURE)
+    c.request("POST", "/detect", body)
     status = c.getresponse().status
     c.close()
     return status == 200
@@ -70,6 +71,24 @@ def given_up(name, part, status):
 given_up("half a head", REQUEST[:30], [408])
 given_up("half a body", REQUEST[:len(REQUEST) // 2], [408])
 given_up("nothing at all", b"", [])
+
+given_up("empty lines and no request", b"\r\n\r\n\r", [])
+given_up("a byte of a large body", b"POST /detect HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n." % ROOM, [408])
+
+# Bodies that are announced and not sent, and others that need the same memory.
+stalled = [connect() for i in range(20)]
+for s in stalled:
+    s.sendall(b"POST /detect HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n." % ROOM)
+check("20 bodies of a byte, and a picture", answered())
+check("20 bodies of a byte, and a picture of all memory", answered(PICTURE + bytes(ROOM - len(PICTURE))))
+for s in stalled:
+    s.close()
+most = [connect() for i in range(20)]
+for s in most:
+    s.sendall(b"POST /detect HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % (ROOM // 10) + bytes(ROOM // 10 - 1))
+check("20 bodies that lack a byte, and a picture", answered())
+for s in most:
+    s.close()
 
 # Byte by byte without an end.
 s, began, ended = connect(), time.monotonic(), False

@@ -36,7 +36,7 @@
                                                           X(budget) X(headroom) X(lock) \
                                                               X(footprint) X(arena) X(raw_input) \
                                                                   X(ports) X(http) X(route) \
-                                                                      LIBRARY_SUITES(X)
+                                                                      X(room) LIBRARY_SUITES(X)
 
 #define DECLARE(name) Suite *name##_suite(void);
 SUITES(DECLARE)

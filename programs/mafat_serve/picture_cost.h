@@ -1,0 +1,13 @@
+/* Estimates the work of decoding a picture from its file's markers, before it is decoded, so that
+ * quick pictures need not wait for slow ones. Reads the file; allocates nothing. Included by
+ * connection.c. */
+#ifndef MAFAT_PROGRAM_SERVE_PICTURE_COST_H
+#define MAFAT_PROGRAM_SERVE_PICTURE_COST_H
+
+#include <stddef.h>
+
+/* Returns the pixels of a JPEG times its scans, the pixels of a PNG, else the bytes. A wrong
+ * estimate changes only the order in which pictures run. */
+double mafat_picture_cost(int fd, size_t bytes);
+
+#endif

@@ -1,0 +1,37 @@
+/* Memory for the bodies of requests, given out as bytes arrive, so that one connection that only
+ * announces a large body keeps nobody else from memory. A grant is made only if afterwards all
+ * holders can still get their whole need one after another; so no two wait for each other forever.
+ * Counts bytes, allocates nothing. Only the thread of connections calls it. Included by
+ * connection_pool.h. */
+#ifndef MAFAT_PROGRAM_SERVE_ROOM_H
+#define MAFAT_PROGRAM_SERVE_ROOM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { MAFAT_ROOM_CLAIMS = 64 };
+
+/* One request's share. */
+struct mafat_room_claim {
+  size_t need; /* bytes that it will hold in the end, at most the capacity */
+  size_t held;
+  bool open;
+};
+
+struct mafat_room {
+  size_t capacity, used; /* bytes */
+  int n_claims;
+  struct mafat_room_claim *claims[MAFAT_ROOM_CLAIMS]; /* (n_claims) owned by the connections */
+};
+
+/* Opens a claim of `need` bytes, or of the capacity if that is less; nothing is held yet. At most
+ * MAFAT_ROOM_CLAIMS are open. */
+void mafat_room_open(struct mafat_room *room, struct mafat_room_claim *claim, size_t need);
+/* Makes the claim hold `bytes` in all, at most its need. False: not now. */
+bool mafat_room_take(struct mafat_room *room, struct mafat_room_claim *claim, size_t bytes);
+/* Lowers need and held bytes to at most `bytes`. */
+void mafat_room_shrink(struct mafat_room *room, struct mafat_room_claim *claim, size_t bytes);
+/* Gives everything back. Does nothing if the claim is not open. */
+void mafat_room_close(struct mafat_room *room, struct mafat_room_claim *claim);
+
+#endif
