@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static struct serving {
@@ -57,12 +58,27 @@ static int open_listener(struct serving *s, const char *address)
                     address);
 }
 
+/* Bodies are files in memory, to which the limit of a file's size applies. Raises it if it may. */
+static int raise_file_limit(struct serving *s)
+{
+  struct rlimit limit;
+  const size_t room = s->server.pool.room.capacity;
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= room) return MAFAT_OK;
+  limit.rlim_cur = limit.rlim_max;
+  if (limit.rlim_max >= room && setrlimit(RLIMIT_FSIZE, &limit) == 0) return MAFAT_OK;
+  return mafat_fail(&s->session.d, MAFAT_EINVAL,
+                    "--room: bodies are kept in files in memory, of up to %.1f MiB, and the limit "
+                    "of a file's size is %.1f MiB: raise it (ulimit -f), or give a smaller --room",
+                    (double)room / 1048576, (double)limit.rlim_max / 1048576);
+}
+
 static int open_listeners(struct serving *s)
 {
   static const char usual[] = "127.0.0.1:8080";
   struct mafat_diagnostic *d = &s->session.d;
   int code = mafat_server_open(&s->server, d);
   if (s->session.options.predict) return code;
+  if (code == MAFAT_OK) code = raise_file_limit(s);
   if (code == MAFAT_OK && s->session.options.listen.n == 0)
     code = mafat_listeners_open(&s->server.listeners, usual, d);
   for (int i = 0; code == MAFAT_OK && i < s->session.options.listen.n; i++)
@@ -219,6 +235,7 @@ int main(int argc, char **argv)
   session->marks_fd = s->job_queue.wake_fd = -1;
   session->start_ms = mafat_session_now_ms();
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN); /* a body that exceeds the limit of files fails with EFBIG */
 #ifdef __GLIBC__
   mallopt(M_MMAP_THRESHOLD, 128 << 10); /* as in run_inference */
 #endif

@@ -57,6 +57,9 @@ files_most=$(ulimit -Sn)
 ulimit -Sn 100
 bad 'too few files' 'cannot keep bodies in memory: Too many open files' "${files[@]}"
 ulimit -Sn "$files_most"
+# The messages go through a pipe, since the limit holds for their file, too.
+(ulimit -f 100; "$program" "${budget[@]}" "${files[@]}" 2>&1; echo "exit status $?" >&2) 2>"$dir/status" | cat >"$err"
+check 'a limit of files below the room' "$(cat "$err")" grep -q -- '--room: bodies are kept in files in memory, of up to 2.0 MiB, and the limit of a file.s size is 0.1 MiB' "$err"
 run --memory 4M "${files[@]}"
 refuses 'what does not fit' 3 'does not fit'
 run --help
@@ -114,6 +117,17 @@ def ask(method, path, body=None):
     c.close()
     return status
 frame = "/detect?size=320x240&format=rgb24", bytes(320 * 240 * 3)
+def limited(most):
+    before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (most, before[1]))
+    got = [ask("POST", "/detect", picture), ask("GET", "/none"), ask("GET", "/metrics"), ask("GET", "/healthz"), ask("GET", "/plan"), ask("HEAD", "/none")]
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
+    return got
+
+found = [limited(most) for most in (0, 100, 20000)]
+good = found == [[503, 404, 503, 200, 503, 404]] * 2 + [[503, 404, 200, 200, 200, 404]]
+print("ok serve limits of a file's size" if good else "FAIL serve limits of a file's size: found %s" % found)
+failed = not good
 found = [ask("POST", "/detect", picture)]
 before = resource.prlimit(pid, resource.RLIMIT_AS)
 resource.prlimit(pid, resource.RLIMIT_AS, (1, before[1]))
@@ -122,7 +136,7 @@ resource.prlimit(pid, resource.RLIMIT_AS, before)
 found += [ask("POST", *frame), ask("POST", "/detect", picture)]
 good = found == [200, 503, 200, 422, 503, 503, 200, 200, 200]
 print("ok serve without memory" if good else "FAIL serve without memory: found %s" % found)
-sys.exit(not good)
+sys.exit(failed or not good)
 PYTHON
 fi
 sockets=$(find "/proc/$pid/fd" -lname 'socket:*' | wc -l)
