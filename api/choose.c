@@ -6,7 +6,6 @@
 #include "formats/darknet/darknet.h"
 #include "formats/darknet/fork.h"
 #include "predictor/planning/planning.h"
-#include "runner/os/budget.h"
 #include "runner/os/groups.h"
 #include "runner/calibrate/calibrate_file.h"
 #include "runner/detect/heads/heads.h"
@@ -26,7 +25,7 @@ void mafat_choose_add_traces(struct mafat_footprint *footprint,
                              const struct mafat_search_traces *traces)
 {
   footprint->process_bytes += traces->left_bytes;
-  footprint->opening_bytes += traces->heap_bytes;
+  footprint->heap_bytes = traces->heap_bytes;
 }
 
 static int write_text(struct mafat_choice *c, const struct mafat_network *n)
@@ -99,6 +98,27 @@ static size_t own_bytes(void)
   return all > code ? all - code : 0;
 }
 
+/* Returns the bytes that opening may take besides the resident ones: what the budget leaves. If the
+ * machine has more, at least the usual bytes, so that the least budget can be reported. The kernel
+ * drops code if memory is short, so only some of it counts then. */
+static size_t opening_room(size_t budget_bytes, size_t machine_bytes, size_t resident_bytes,
+                           size_t reserve_bytes, size_t usual_bytes)
+{
+  enum { CODE = 512 << 10 };
+  const struct mafat_footprint now = {.opening_bytes = resident_bytes,
+                                      .reserve_bytes = reserve_bytes};
+  size_t taken = mafat_predict_opening(&now),
+         room = budget_bytes > taken ? budget_bytes - taken : 0;
+  if (room < usual_bytes) {
+    const struct mafat_footprint least = {.opening_bytes = CODE + own_bytes()};
+    size_t held = mafat_predict_opening(&least),
+           all = machine_bytes > held ? machine_bytes - held : 0;
+    if (all > usual_bytes) all = usual_bytes;
+    if (room < all) room = all;
+  }
+  return room - room / MAFAT_PAGE_TABLE; /* with its page tables */
+}
+
 /* Searches with a timer; *timer_bytes: the most memory that timing a plan needed. */
 static int find_timed(struct mafat_front **front, const struct mafat_search *by,
                       const struct mafat_search_request *search,
@@ -120,6 +140,27 @@ static int find_timed(struct mafat_front **front, const struct mafat_search *by,
   return code;
 }
 
+/* Limit of the search's memory. */
+static size_t search_room(const struct mafat_search_request *r)
+{
+  enum { USUAL = 64 << 20 };
+  if (!r->machine_bytes) return SIZE_MAX;
+  return opening_room(r->memory_bytes, r->machine_bytes, r->footprint->opening_bytes,
+                      r->footprint->reserve_bytes, USUAL);
+}
+
+/* Fills the diagnostic for a search that needs more memory than there is. */
+static int refuse_search(const struct mafat_search_request *r, const struct mafat_allowance *memory,
+                         struct mafat_diagnostic *d)
+{
+  char need[MAFAT_UNFIT_ROOM];
+  struct mafat_footprint footprint = *r->footprint;
+  footprint.heap_bytes = memory->refused_bytes;
+  return mafat_fail(d, MAFAT_ELIMIT, "%.200s: does not fit: planning it %s", r->network->path,
+                    mafat_unfit_describe_least(need, mafat_predict_opening(&footprint),
+                                               r->memory_bytes, r->memory_source));
+}
+
 int mafat_choose_search(struct mafat_front **front, const struct mafat_search *by,
                         const struct mafat_search_request *search,
                         const struct mafat_plan_timer_options *timed,
@@ -130,17 +171,21 @@ int mafat_choose_search(struct mafat_front **front, const struct mafat_search *b
   /* The memory for opening is known only after the search, so until then charges are those of
    * running. */
   struct mafat_footprint running = *search->footprint;
-  running.opening_bytes = running.program_bytes = 0;
+  running.opening_bytes = running.reading_bytes = running.program_bytes = 0;
+  struct mafat_allowance memory = {.limit_bytes = search_room(search)};
   struct mafat_search_request request = *search;
   request.footprint = &running;
+  request.allowance = &memory;
   int code = timed && timed->weights ? find_timed(front, by, &request, timed, &timer_bytes, d)
                                      : by->find(front, &request, d);
+  if (code && memory.refused_bytes) return refuse_search(search, &memory, d);
   if (code) return code;
   mafat_process_trim_heap();
   /* the front's heap does not count, because it is freed before a plan runs */
   size_t after = own_bytes(), gone = mafat_heap_bytes((*front)->heap);
   traces->left_bytes = after > before + gone ? after - before - gone : 0;
-  traces->heap_bytes = mafat_heap_most_bytes((*front)->heap) + timer_bytes;
+  traces->heap_bytes =
+      mafat_heap_most_bytes((*front)->heap) + (*front)->search_bytes + timer_bytes;
   struct mafat_footprint footprint = *search->footprint;
   mafat_choose_add_traces(&footprint, traces);
   size_t opening = mafat_predict_opening(&footprint);
@@ -188,9 +233,36 @@ size_t mafat_choose_reserve(const struct mafat_model_options *o)
   return o->reserve_bytes ? *o->reserve_bytes : MAFAT_DEFAULT_RESERVE_BYTES;
 }
 
+/* Reads the network within what the budget leaves. */
+static int read_network(struct mafat_network **network, struct mafat_model_source *model,
+                        const struct mafat_reading *how, const struct mafat_model_options *o,
+                        struct mafat_opening *opening, struct mafat_diagnostic *d)
+{
+  enum { USUAL = 4 << 20 };
+  char need[MAFAT_UNFIT_ROOM];
+  struct mafat_allowance *a = &opening->reading;
+  struct mafat_budget *machine = &opening->machine,
+                      budget = {o->memory_bytes,
+                                o->memory_name ? o->memory_name : "memory_bytes"};
+  size_t resident = mafat_process_resident_bytes(), reserve = mafat_choose_reserve(o);
+  mafat_budget_find(machine, "");
+  if (!budget.bytes || budget.bytes > machine->bytes || o->best_effort) budget = *machine;
+  *a = (struct mafat_allowance){
+      .limit_bytes = opening_room(budget.bytes, machine->bytes, resident, reserve, USUAL)};
+  model->allowance = a;
+  int code = mafat_reader_network(network, model, how, d);
+  model->allowance = NULL;
+  if (code == MAFAT_OK || !a->refused_bytes) return code;
+  const struct mafat_footprint full = {.opening_bytes = resident + a->refused_bytes,
+                                       .reserve_bytes = reserve};
+  return mafat_fail(d, MAFAT_ELIMIT, "%.200s: does not fit: reading it %s", model->path,
+                    mafat_unfit_describe_least(need, mafat_predict_opening(&full), budget.bytes,
+                                               budget.source));
+}
+
 int mafat_choose_network(struct mafat_network **network, int *n_layers,
                          struct mafat_model_source *model, const struct mafat_model_options *o,
-                         struct mafat_diagnostic *d)
+                         struct mafat_opening *opening, struct mafat_diagnostic *d)
 {
   struct mafat_darknet_overrides overrides = {
       .width = o->width, .height = o->height, .n_layers = o->layers};
@@ -199,8 +271,8 @@ int mafat_choose_network(struct mafat_network **network, int *n_layers,
   if (code == MAFAT_OK) code = mafat_given_check(&given, d);
   if (code) return code;
   mafat_footprint_begin(mafat_reader_of(model)->imports);
-  code = mafat_reader_network(network, model,
-                              &(struct mafat_reading){&overrides, &given, &o->warnings}, d);
+  code = read_network(network, model, &(struct mafat_reading){&overrides, &given, &o->warnings}, o,
+                      opening, d);
   if (code) return code;
   int all = (*network)->n_layers;
   *n_layers = o->layers ? o->layers : all;
@@ -239,8 +311,9 @@ bool mafat_choose_is_timed(const struct mafat_model_options *o)
 }
 
 int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_basis *basis,
-                         const struct mafat_model_options *o, const struct mafat_weights_kind *kind,
-                         const char *cpu, struct mafat_diagnostic *d)
+                         const struct mafat_model_options *o, const struct mafat_opening *opening,
+                         const struct mafat_weights_kind *kind, const char *cpu,
+                         struct mafat_diagnostic *d)
 {
   struct mafat_budget budget = {o->memory_bytes, o->memory_name ? o->memory_name : "memory_bytes"};
   mafat_plan_defaults(&basis->options);
@@ -264,10 +337,13 @@ int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_bas
   if (!(o->plan_seconds >= 0 && o->plan_seconds <= 1e6))
     return mafat_fail(d, MAFAT_EINVAL, "expected 0 to 1000000 seconds to plan");
   mafat_calibration_load(&basis->calibration, cpu, &o->warnings);
-  if (!budget.bytes) mafat_budget_find(&budget, "");
+  if (!budget.bytes) budget = opening->machine;
   *r = (struct mafat_choice_request){
       .search = {.options = &basis->options, .calibration = &basis->calibration,
                  .plan_seconds = o->plan_seconds,
+                 .memory_bytes = o->best_effort ? opening->machine.bytes : budget.bytes,
+                 .machine_bytes = opening->machine.bytes,
+                 .memory_source = o->best_effort ? opening->machine.source : budget.source,
                  .most_threads = o->threads == MAFAT_THREADS_AUTO ? processors() : 0},
       .plan = o->plan,
       .budget_bytes = budget.bytes, .budget_source = budget.source, .best_effort = o->best_effort};

@@ -7,8 +7,15 @@
 #include "include/mafat.h"
 #include "predictor/cost/latency.h"
 #include "api/plan_timer.h"
+#include "runner/os/budget.h"
 #include "runner/weights/weights.h"
 #include "search/searches.h"
+
+/* Memory for opening a model. */
+struct mafat_opening {
+  struct mafat_budget machine;    /* of a process without an option for it */
+  struct mafat_allowance reading; /* memory that reading took */
+};
 
 /* Memory that a search has used. */
 struct mafat_search_traces {
@@ -55,18 +62,19 @@ struct mafat_choice_basis {
 size_t mafat_choose_reserve(const struct mafat_model_options *o);
 
 /* Reads a model's network, and sets which layers run, which outputs are read and how they are
- * decoded, from the model's options. MAFAT_EINVAL: invalid options; or an error of reading the
- * model. */
+ * decoded, from the model's options. Fills *opening. MAFAT_EINVAL: invalid options; MAFAT_ELIMIT:
+ * reading does not fit the budget; or an error of reading the model. */
 int mafat_choose_network(struct mafat_network **network, int *n_layers,
                          struct mafat_model_source *model, const struct mafat_model_options *o,
-                         struct mafat_diagnostic *d);
+                         struct mafat_opening *opening, struct mafat_diagnostic *d);
 
 /* Fills a request from the model's options, with the budget, for weights of `kind` and kernels of
  * level `cpu`. The caller sets the network, its layers and the process footprint, and calls
  * mafat_choose_time. MAFAT_EINVAL: invalid options. */
 int mafat_choose_prepare(struct mafat_choice_request *request, struct mafat_choice_basis *basis,
-                         const struct mafat_model_options *o, const struct mafat_weights_kind *kind,
-                         const char *cpu, struct mafat_diagnostic *d);
+                         const struct mafat_model_options *o, const struct mafat_opening *opening,
+                         const struct mafat_weights_kind *kind, const char *cpu,
+                         struct mafat_diagnostic *d);
 
 /* True if the options ask for a search that times plans by running them; it needs weights. */
 bool mafat_choose_is_timed(const struct mafat_model_options *o);

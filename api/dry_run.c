@@ -25,7 +25,7 @@ enum { RUNNERS_HEAP = 20 << 10 };
 /* ---- opening ---- */
 
 static int look_around(struct mafat_dry_run *q, const struct mafat_model_options *o,
-                       struct mafat_diagnostic *d)
+                       const struct mafat_allowance *reading, struct mafat_diagnostic *d)
 {
   int channels = mafat_network_picture_shape(q->network).c;
   int code = mafat_picture_make(&q->picture, q->network, o, q->kernels, d);
@@ -37,9 +37,13 @@ static int look_around(struct mafat_dry_run *q, const struct mafat_model_options
   struct mafat_footprint_request request = {
       q->network, o->picture, o->picture_may_fail, q->floats_only, q->kernels, o->arena,
       mafat_choose_reserve(o), &q->picture.input, o->frames ? &frame : NULL, o->beside_bytes,
-      o->frames_stay, mafat_model_files_absent_bytes(&q->files)};
+      o->frames_stay, mafat_model_files_absent_bytes(&q->files), mafat_allowance_passing(reading)};
   code = mafat_footprint_measure(&q->footprint, &request, d);
   q->footprint.process_bytes += RUNNERS_HEAP;
+  if (code || !q->picture_assumed) return code;
+  request.floats_only = true;
+  code = mafat_footprint_measure(&q->raw_footprint, &request, d);
+  q->raw_footprint.process_bytes += RUNNERS_HEAP;
   return code;
 }
 
@@ -121,15 +125,21 @@ static int open_dry_run(struct mafat_dry_run *q, const struct mafat_file *model,
   struct mafat_model_files *files = &q->files;
   bool graph = !weights && mafat_reader_of(files->model)->graph;
   q->weights_assumed = !weights && !files->weights;
-  if ((code = mafat_choose_network(&q->network, &q->n_layers, files->model, o, d))) return code;
-  if ((code = look_around(q, o, d))) return code;
+  struct mafat_opening opening;
+  struct mafat_model_options here = *o; /* what is asked for is predicted, not kept to */
+  here.memory_bytes = 0;
+  if ((code =
+           mafat_choose_network(&q->network, &q->n_layers, files->model, &here, &opening, d)))
+    return code;
+  if ((code = look_around(q, o, &opening.reading, d))) return code;
   if (weights && (code = mafat_model_files_open_weights(files, weights, d))) return code;
   if (files->weights && !graph && (code = mafat_weights_probe(files->weights, &kind, d)))
     return code;
   if (kind.packed && files->weights != files->model &&
       (code = mafat_packed_types(q->network, files->weights, d)))
     return code;
-  if ((code = mafat_choose_prepare(&q->request, &q->basis, o, &kind, q->kernels->name, d)))
+  if ((code = mafat_choose_prepare(&q->request, &q->basis, o, &opening, &kind, q->kernels->name,
+                                   d)))
     return code;
   if (o->plan && !(q->request.plan = q->plan = strdup(o->plan)))
     return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", q->network->path);
@@ -432,11 +442,22 @@ void mafat_plan_report_close(struct mafat_plan_report **report)
   *report = NULL;
 }
 
+/* Charge of the same plan on files of raw values. */
+static size_t raw_charge(const struct mafat_plan_report *a)
+{
+  struct mafat_footprint raw = a->dry_run->raw_footprint;
+  struct mafat_prediction p;
+  mafat_choose_add_traces(&raw, &a->choice.traces);
+  mafat_predict(&p, a->choice.layout, &raw);
+  return p.charge_bytes;
+}
+
 int mafat_plan_report_describe(const struct mafat_plan_report *a, struct mafat_plan_facts *out)
 {
   struct mafat_plan_facts f;
   mafat_facts_plan(&f, a->dry_run->network, &a->choice, &a->choice.prediction);
   f.calibrated = a->dry_run->basis.calibration.measured;
+  if (a->dry_run->picture_assumed) f.raw_charge_bytes = raw_charge(a);
   return mafat_sized_give(out, &f, sizeof f);
 }
 

@@ -18,6 +18,7 @@ struct mafat_dry_run {
   int n_layers;
   const struct mafat_kernels *kernels;
   struct mafat_footprint footprint;
+  struct mafat_footprint raw_footprint; /* picture_assumed: of raw inputs in its place */
   struct mafat_picture picture;
   struct mafat_choice_basis basis;
   struct mafat_choice_request request; /* points into this struct */

@@ -6,6 +6,7 @@
 #include "runner/detect/heads/head.h"
 #include "api/model.h"
 #include "api/ports.h"
+#include "runner/os/budget.h"
 #include "runner/os/process.h"
 #include "base/sized.h"
 
@@ -161,6 +162,13 @@ int mafat_process_measure(struct mafat_process_facts *out)
                                   .major_faults = (uint64_t)mafat_process_major_faults()};
   mafat_process_swap_bytes(&f.swap_in_bytes, &f.swap_out_bytes);
   return mafat_sized_give(out, &f, sizeof f);
+}
+
+size_t mafat_process_budget(void)
+{
+  struct mafat_budget budget;
+  mafat_budget_find(&budget, "");
+  return budget.bytes;
 }
 
 /* True if the charge is so close to the budget that the kernel may have reclaimed code. */

@@ -407,6 +407,7 @@ MAFAT_PART(opening) int mafat_footprint_measure(struct mafat_footprint *footprin
                     (mafat_code_is_placed() ? LATE_WINDOW : LATE_ELSEWHERE),
       .stack_bytes = stack_of_runs(r->network, r->kernels),
       .reserve_bytes = r->reserve_bytes,
+      .reading_bytes = r->reading_bytes,
       .frames_bytes = r->beside_bytes};
   int code = look_at_picture(footprint, r, d);
   if (code) return code;

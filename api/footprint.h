@@ -31,6 +31,7 @@ struct mafat_footprint_request {
   size_t beside_bytes;   /* memory of the caller besides the model */
   bool frame_stays;      /* the frame is kept, and its rows are read a second time */
   size_t absent_bytes;   /* pages of in-memory model files that become resident when read */
+  size_t reading_bytes;  /* memory of reading the model that was freed since */
 };
 
 /* Called before a model is read. Makes the code for opening resident; with `imports`, also that of

@@ -65,14 +65,16 @@ static int choose_for_ranks(struct mafat_rank_choice *found, struct mafat_choice
 
 /* Chooses the given plan, or searches for one. */
 static int choose_plan(struct mafat_model *m, struct mafat_model_source *weights,
-                       const struct mafat_model_options *o, struct mafat_diagnostic *d)
+                       const struct mafat_model_options *o, const struct mafat_opening *opening,
+                       struct mafat_diagnostic *d)
 {
   struct mafat_choice_request request;
   struct mafat_choice_basis basis;
   struct mafat_rank_choice ranks = {.text = NULL};
   struct mafat_model_options options = *o;
   if (m->link) options.search = NULL; /* searches for ranks have other names */
-  int code = mafat_choose_prepare(&request, &basis, &options, &m->kind, m->kernels->name, d);
+  int code = mafat_choose_prepare(&request, &basis, &options, opening, &m->kind,
+                                  m->kernels->name, d);
   if (code == MAFAT_OK) mafat_choose_time(&request, weights, m->kernels);
   if (code == MAFAT_OK && m->link) {
     /* processors may be used by other ranks */
@@ -185,7 +187,9 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files,
                       mafat_kernels_names(), o->cpu);
   if ((code = mafat_lock_find(&m->lock.mode, o->lock, d))) return code;
   if ((code = open_files(files, t, d))) return code;
-  if ((code = mafat_choose_network(&m->network, &m->n_layers, files->model, o, d))) return code;
+  struct mafat_opening opening;
+  if ((code = mafat_choose_network(&m->network, &m->n_layers, files->model, o, &opening, d)))
+    return code;
   if ((code = mafat_kinds_check(m->network, m->n_layers, d))) return code;
   if ((code = mafat_picture_make(&m->picture, m->network, o, m->kernels, d))) return code;
   m->picture.input.canceled = &m->canceled;
@@ -210,19 +214,20 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files,
   struct mafat_footprint_request request = {
       m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels, o->arena,
       mafat_choose_reserve(o), &m->picture.input, o->frames ? &m->frame : NULL, o->beside_bytes,
-      o->frames_stay, mafat_model_files_absent_bytes(files)};
+      o->frames_stay, mafat_model_files_absent_bytes(files),
+      mafat_allowance_passing(&opening.reading)};
   /* reading weights needs as much memory as the arena may have, so its pages are returned */
   if (o->arena) mafat_arena_forget(o->arena, NULL);
   if ((code = mafat_footprint_measure(&m->footprint, &request, d))) return code;
   if (o->frames)
     m->frame_decoder_bytes = mafat_image_frame_bytes(&m->frame, &m->picture.input, o->frames_stay);
   if (m->link) m->footprint.late_bytes += m->link->late_bytes;
-  code = choose_plan(m, files->weights, o, d);
+  code = choose_plan(m, files->weights, o, &opening, d);
   if (code == MAFAT_ELIMIT && o->picture_may_fail && m->footprint.file_bytes) {
     /* no plan fits with the first of several pictures: choose one for a typical picture, and reject
      * this picture when it is run */
     mafat_footprint_assume_picture(&m->footprint, m->network, &m->picture.input);
-    code = choose_plan(m, files->weights, o, d);
+    code = choose_plan(m, files->weights, o, &opening, d);
   }
   if (code || (code = decide_lock(m, d))) return code;
   make_headroom(m);

@@ -24,3 +24,11 @@ const char *mafat_unfit_describe(char text[MAFAT_UNFIT_ROOM], size_t charge, siz
            is_option ? source : "", is_option ? " " : "", enough >> 10);
   return text;
 }
+
+const char *mafat_unfit_describe_least(char text[MAFAT_UNFIT_ROOM], size_t charge, size_t budget,
+                                       const char *source)
+{
+  snprintf(text, MAFAT_UNFIT_ROOM, "needs at least %.1f MiB, the budget (%.40s) is %.1f MiB",
+           mafat_mebibytes_up(charge), source, mafat_mebibytes_down(budget));
+  return text;
+}

@@ -12,5 +12,9 @@ enum { MAFAT_UNFIT_ROOM = 192 };
  * has no blank; "cgroup limit" is not. */
 const char *mafat_unfit_describe(char text[MAFAT_UNFIT_ROOM], size_t charge, size_t budget,
                                  const char *source);
+/* The same if the charge is only a lower bound: "needs at least 8.6 MiB, the budget (--memory) is
+ * 4.0 MiB". */
+const char *mafat_unfit_describe_least(char text[MAFAT_UNFIT_ROOM], size_t charge, size_t budget,
+                                       const char *source);
 
 #endif

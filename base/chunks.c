@@ -17,9 +17,14 @@ static struct mafat_chunk *add(struct mafat_chunks *c, size_t bytes)
 {
   size_t capacity =
       bytes > CHUNK - sizeof(struct mafat_chunk) ? bytes : CHUNK - sizeof(struct mafat_chunk);
-  if (capacity > c->most_bytes - c->bytes) return NULL;
+  if (capacity > c->most_bytes - c->bytes ||
+      !mafat_allowance_take(c->allowance, 1, sizeof(struct mafat_chunk) + capacity))
+    return NULL;
   struct mafat_chunk *chunk = calloc(1, sizeof *chunk + capacity);
-  if (!chunk) return NULL;
+  if (!chunk) {
+    mafat_allowance_give(c->allowance, sizeof *chunk + capacity);
+    return NULL;
+  }
   chunk->bytes = capacity;
   chunk->older = c->newest;
   c->newest = chunk;
@@ -43,6 +48,7 @@ void mafat_chunks_free(struct mafat_chunks *c)
 {
   while (c->newest) {
     struct mafat_chunk *older = c->newest->older;
+    mafat_allowance_give(c->allowance, sizeof *older + c->newest->bytes);
     free(c->newest);
     c->newest = older;
   }

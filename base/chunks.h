@@ -4,12 +4,16 @@
 #ifndef MAFAT_BASE_CHUNKS_H
 #define MAFAT_BASE_CHUNKS_H
 
+#include "base/allowance.h"
+
 #include <stddef.h>
 
 struct mafat_chunk;
 
-/* Initialized as {.most_bytes = ...}, which must be well below SIZE_MAX. */
+/* Initialized as {.most_bytes = ..., .allowance = ...}; most_bytes must be well below
+ * SIZE_MAX. */
 struct mafat_chunks {
+  struct mafat_allowance *allowance; /* counts the chunks, too */
   struct mafat_chunk *newest;
   size_t bytes;      /* bytes of all chunks */
   size_t most_bytes; /* maximum of `bytes` */

@@ -44,6 +44,7 @@ struct mafat_heap {
   struct mapping *chunks, *large; /* new blocks come from the first chunk */
   struct freed *freed[N_SIZES];
   size_t in_large, most; /* bytes of large blocks; peak of all pages */
+  struct mafat_allowance *allowance; /* of chunks and large blocks; NULL: no limit */
 };
 
 /* AddressSanitizer is on. It can check only blocks of the C library's heap. */
@@ -78,18 +79,24 @@ static size_t number_of(size_t bytes)
 
 /* ---- mappings ---- */
 
-MAFAT_PART(opening) static struct mapping *map(struct mapping **list, size_t bytes)
+MAFAT_PART(opening) static struct mapping *map(struct mapping **list, size_t bytes,
+                                               struct mafat_allowance *a)
 {
+  if (!mafat_allowance_take(a, 1, bytes)) return NULL;
   struct mapping *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (m == MAP_FAILED) return NULL;
+  if (m == MAP_FAILED) {
+    mafat_allowance_give(a, bytes);
+    return NULL;
+  }
   *m = (struct mapping){.next = *list, .bytes = bytes, .written = sizeof *m};
   if (*list) (*list)->before = m;
   *list = m;
   return m;
 }
 
-static void unmap(struct mapping **list, struct mapping *m)
+static void unmap(struct mapping **list, struct mapping *m, struct mafat_allowance *a)
 {
+  mafat_allowance_give(a, m->bytes);
   if (m->before) m->before->next = m->next;
   else *list = m->next;
   if (m->next) m->next->before = m->before;
@@ -100,7 +107,7 @@ MAFAT_PART(opening) int mafat_heap_open(struct mafat_heap **out)
 {
   *out = NULL;
   if (WATCHED) return MAFAT_OK;
-  struct mapping *list = NULL, *m = map(&list, CHUNK);
+  struct mapping *list = NULL, *m = map(&list, CHUNK, NULL);
   if (!m) return MAFAT_ENOMEM;
   struct mafat_heap *heap = (struct mafat_heap *)(m + 1);
   m->written += (sizeof *heap + UNIT - 1) / UNIT * UNIT;
@@ -109,14 +116,23 @@ MAFAT_PART(opening) int mafat_heap_open(struct mafat_heap **out)
   return MAFAT_OK;
 }
 
+MAFAT_PART(opening)
+void mafat_heap_limit(struct mafat_heap *heap, struct mafat_allowance *allowance)
+{
+  if (!heap) return;
+  heap->allowance = allowance;
+  if (allowance) allowance->bytes += CHUNK; /* the first one, which exists */
+}
+
 void mafat_heap_close(struct mafat_heap **heap)
 {
   if (!heap || !*heap) return;
   /* the last chunk contains the heap itself */
   struct mapping *lists[] = {(*heap)->large, (*heap)->chunks};
+  struct mafat_allowance *a = (*heap)->allowance;
   *heap = NULL;
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-    while (lists[i]) unmap(&lists[i], lists[i]);
+    while (lists[i]) unmap(&lists[i], lists[i], a);
 }
 
 static size_t pages_of(size_t bytes)
@@ -151,7 +167,8 @@ MAFAT_PART(opening) size_t mafat_heap_most_bytes(const struct mafat_heap *heap)
 static void *take_large(struct mafat_heap *heap, size_t bytes)
 {
   size_t before = sizeof(struct mapping) + sizeof(struct heap_block);
-  struct mapping *m = bytes > SIZE_MAX - before ? NULL : map(&heap->large, before + bytes);
+  struct mapping *m =
+      bytes > SIZE_MAX - before ? NULL : map(&heap->large, before + bytes, heap->allowance);
   if (!m) return NULL;
   struct heap_block *b = (struct heap_block *)(m + 1);
   *b = (struct heap_block){N_SIZES, bytes};
@@ -164,7 +181,7 @@ static void *cut(struct mafat_heap *heap, size_t number)
 {
   size_t bytes = size_of(number), all = sizeof(struct heap_block) + bytes;
   struct mapping *m = heap->chunks;
-  if (m->bytes - m->written < all) m = map(&heap->chunks, CHUNK);
+  if (m->bytes - m->written < all) m = map(&heap->chunks, CHUNK, heap->allowance);
   if (!m) return NULL;
   struct heap_block *b = (struct heap_block *)((char *)m + m->written);
   m->written += all;
@@ -205,7 +222,7 @@ void mafat_heap_free(struct mafat_heap *heap, void *block)
   if (b->size == N_SIZES) {
     note_most(heap);
     heap->in_large -= pages_of(((struct mapping *)b - 1)->bytes);
-    unmap(&heap->large, (struct mapping *)b - 1);
+    unmap(&heap->large, (struct mapping *)b - 1, heap->allowance);
     return;
   }
   struct freed *f = block;

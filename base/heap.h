@@ -8,13 +8,16 @@
 #ifndef MAFAT_BASE_HEAP_H
 #define MAFAT_BASE_HEAP_H
 
-#include <stddef.h>
+#include "base/allowance.h"
 
 struct mafat_heap;
 
 /* Returns MAFAT_ENOMEM on failure. Under AddressSanitizer *out is NULL, the C library's heap, so
  * that each block is checked. */
 int mafat_heap_open(struct mafat_heap **out);
+/* Counts the heap's mappings in an allowance, which outlives the heap: blocks that do not fit are
+ * NULL. */
+void mafat_heap_limit(struct mafat_heap *heap, struct mafat_allowance *allowance);
 /* Frees all blocks, too. */
 void mafat_heap_close(struct mafat_heap **heap);
 

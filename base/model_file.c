@@ -71,8 +71,10 @@ static int spool(struct mafat_model_file *f, struct mafat_diagnostic *d)
   int code = copy_to(copy, folder, f, d);
   if (code == MAFAT_OK) code = mafat_model_source_open_fd(&f->copy, copy, f->path, d);
   close(copy);
-  if (code == MAFAT_OK) f->source = f->copy;
-  return code;
+  if (code) return code;
+  f->copy->allowance = f->source->allowance;
+  f->source = f->copy;
+  return MAFAT_OK;
 }
 
 static int check_kind(struct mafat_model_file *f, bool regular, struct mafat_diagnostic *d)
@@ -214,6 +216,8 @@ int mafat_model_file_open_given(struct mafat_model_file **out, const struct mafa
 
 /* ---- reading ---- */
 
+enum { WINDOWS_CACHED = 16 }; /* windows of page cache that reading may leave for a while */
+
 int mafat_model_file_peek(struct mafat_model_file *f, uint64_t at, size_t n, const char **bytes,
                           struct mafat_diagnostic *d)
 {
@@ -241,6 +245,7 @@ int mafat_model_file_peek(struct mafat_model_file *f, uint64_t at, size_t n, con
   }
   if (at < f->at || at + n > f->at + f->held) {
     ssize_t got = mafat_model_source_read(f->source, f->window, MAFAT_MODEL_WINDOW, at);
+    if (++f->n_windows % WINDOWS_CACHED == 0) mafat_model_source_drop(f->source, 0);
     f->at = at;
     f->held = got > 0 ? (size_t)got : 0;
     if (got < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", f->path, strerror(errno));

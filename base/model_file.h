@@ -23,6 +23,7 @@ struct mafat_model_file {
   char *window;   /* MAFAT_MODEL_WINDOW bytes; the first `held` are the file's from offset `at` */
   uint64_t at;
   size_t held;
+  unsigned n_windows; /* read so far: cached pages are dropped after some */
   struct mafat_embedded_graph *notes; /* records the ranges that are read; NULL: no recording */
   /* embedded graph read in place of the model's files; NULL: none */
   const struct mafat_embedded_graph *embedded_graph;

@@ -5,6 +5,7 @@
 #ifndef MAFAT_BASE_MODEL_SOURCE_H
 #define MAFAT_BASE_MODEL_SOURCE_H
 
+#include "base/allowance.h"
 #include "base/error.h"
 #include "base/file_state.h"
 
@@ -26,6 +27,7 @@ struct mafat_model_source {
   char beginning[MAFAT_SOURCE_BEGINNING];
   const struct mafat_reader *reader; /* reader of its format; NULL: not detected yet */
   bool stays; /* in the page cache, where readers leave it; set by who opened it */
+  struct mafat_allowance *allowance; /* memory for reading the model; NULL: no limit */
 };
 
 /* Opens any path, and waits for the writer of a pipe. Returns MAFAT_EIO or MAFAT_ENOMEM; *out is

@@ -16,6 +16,15 @@ static ssize_t read_next(const struct mafat_model_source *s, void *to, size_t n,
                                           : read(s->fd, to, n);
 }
 
+/* Bytes to allocate at first: the whole text of a regular file, its NUL, and a byte more, in which
+ * its end is seen. */
+static size_t first_capacity(const struct mafat_model_source *s, size_t max_bytes)
+{
+  enum { USUAL = 16 << 10 };
+  if (!mafat_model_source_is_regular(s) || s->bytes < USUAL - 2) return USUAL;
+  return (s->bytes < max_bytes ? (size_t)s->bytes : max_bytes) + 2;
+}
+
 /* The buffer doubles as needed. */
 static int read_to_end(const struct mafat_model_source *s, const char *what, size_t max_bytes,
                        char **text, size_t *bytes, struct mafat_diagnostic *d)
@@ -24,8 +33,10 @@ static int read_to_end(const struct mafat_model_source *s, const char *what, siz
   size_t capacity = 0;
   for (;;) {
     if (*bytes + 1 >= capacity) { /* one byte for the NUL */
-      capacity = capacity ? capacity * 2 : 16384;
-      char *grown = realloc(*text, capacity);
+      size_t larger = capacity ? capacity * 2 : first_capacity(s, max_bytes);
+      bool taken = mafat_allowance_take(s->allowance, 1, larger - capacity);
+      char *grown = taken ? realloc(*text, larger) : NULL;
+      capacity = larger;
       if (!grown) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
       *text = grown;
     }

@@ -54,6 +54,8 @@ struct mafat_plan_facts {
   double compute_ms;        /* part of it: computing */
   double reading_ms;        /* reading weights, by itself; most of it overlaps with computing */
   bool calibrated; /* predicted with this machine's calibration; else with built-in figures */
+  size_t raw_charge_bytes; /* dry run with an assumed picture only: charge of files of raw values in
+                              its place; else 0 */
 };
 
 /* Layers that run together. */
@@ -156,6 +158,8 @@ struct mafat_process_facts {
 };
 
 MAFAT_API int mafat_process_measure(struct mafat_process_facts *facts);
+/* Returns the default budget of a model that is opened now, in bytes. */
+MAFAT_API size_t mafat_process_budget(void);
 
 struct mafat_check {
   size_t size;

@@ -31,6 +31,7 @@ gate,full        cpu    tests/cli/darknet_patch.sh
 gate,full        swap   tests/limits/run.sh --sample
 gate,full        swap   tests/soak/soak.py --sample
 gate,full        swap   tests/limits/least.py --runs 3
+test,gate        waits  tests/crowded/sweep.py --sample
 gate,full        swap   tests/cli/timeline.sh
 gate,full        swap   tests/cli/darknet_group.sh
 gate,full        cpu    tests/valgrind.sh
@@ -81,6 +82,7 @@ test,full        alone  tests/cli/neighbour.sh
 gate,full        alone  tests/predictor/run.sh
 test,full        cpu    tests/release.sh
 full             alone  tests/deb_clean.sh
+full             alone  tests/crowded/sweep.py
 full             alone  tests/v2/run.sh
 full             alone  tests/v2/run.sh --soak 200
 full             alone  tests/camera/run.sh

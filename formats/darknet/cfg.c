@@ -5,12 +5,16 @@
 #include "base/number.h"
 #include "base/part.h"
 #include "base/text_file.h"
+#include "network/network.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+static int parse(struct mafat_cfg **out, const char *name, char *text, size_t bytes,
+                 struct mafat_allowance *allowance, struct mafat_diagnostic *d);
 
 MAFAT_PART(opening)
 int mafat_cfg_read_source(struct mafat_cfg **out, const struct mafat_model_source *source,
@@ -20,9 +24,7 @@ int mafat_cfg_read_source(struct mafat_cfg **out, const struct mafat_model_sourc
   size_t bytes = 0;
   *out = NULL;
   int code = mafat_text_source_read(source, "a cfg file", MAFAT_CFG_MAX_BYTES, &text, &bytes, d);
-  if (code == MAFAT_OK) code = mafat_cfg_parse(out, source->path, text, bytes, d);
-  free(text);
-  return code;
+  return code ? code : parse(out, source->path, text, bytes, source->allowance, d);
 }
 
 int mafat_cfg_read(struct mafat_cfg **out, const char *path,
@@ -46,8 +48,9 @@ static bool is_of_number(char c)
   return (c >= '0' && c <= '9') || c == '.' || c == '-';
 }
 
-/* Copies one line without blanks, as Darknet does, NUL-terminated; returns its length. *joined: the
- * blanks separated numbers of a value, so that "10 13" became 1013. */
+/* Copies one line without blanks, as Darknet does, NUL-terminated, to its own place or to an
+ * earlier one; returns its length. *joined: the blanks separated numbers of a value, so that
+ * "10 13" became 1013. */
 static size_t strip_line(char *to, const char *from, size_t n, bool *joined)
 {
   size_t length = 0;
@@ -105,10 +108,10 @@ static int parse_option(struct mafat_cfg *cfg, char *line, int number, bool join
   return MAFAT_OK;
 }
 
-static int parse_lines(struct mafat_cfg *cfg, const char *text, size_t bytes,
-                       struct mafat_diagnostic *d)
+/* Strips the lines in place: each is at most as long as before, with its newline. */
+static int parse_lines(struct mafat_cfg *cfg, size_t bytes, struct mafat_diagnostic *d)
 {
-  char *free_text = cfg->text; /* first free byte */
+  char *text = cfg->text, *free_text = text; /* free_text: first free byte */
   int number = 0, n_options = 0, code = MAFAT_OK;
   /* byte order mark, written by some editors */
   size_t bom = bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
@@ -139,21 +142,62 @@ static int parse_lines(struct mafat_cfg *cfg, const char *text, size_t bytes,
 }
 
 struct capacity {
-  size_t n_lines, n_sections, n_options; /* upper bounds */
+  size_t n_sections, n_options; /* upper bounds */
 };
 
-/* Counts upper bounds: lines with [ may be sections, lines with = may be options. */
+/* Counts upper bounds: the first character of a line may begin a section or a comment, and other
+ * lines with = may be options. */
 static struct capacity room_for(const char *text, size_t n)
 {
   struct capacity capacity = {0};
   for (size_t begin = 0, end; begin < n; begin = end + 1) {
     const char *newline = memchr(text + begin, '\n', n - begin);
     end = newline ? (size_t)(newline - text) : n;
-    capacity.n_lines++;
-    capacity.n_sections += memchr(text + begin, '[', end - begin) != NULL;
-    capacity.n_options += memchr(text + begin, '=', end - begin) != NULL;
+    size_t first = begin;
+    while (first < end && is_blank(text[first])) first++;
+    if (first == end || text[first] == '#' || text[first] == ';') continue;
+    if (text[first] == '[') capacity.n_sections++;
+    else capacity.n_options += memchr(text + first, '=', end - first) != NULL;
   }
+  /* a section with more keys ends the reading */
+  size_t most = (capacity.n_sections + 1) * MAFAT_CFG_MAX_KEYS;
+  if (capacity.n_options > most) capacity.n_options = most;
   return capacity;
+}
+
+static int allocate(struct mafat_cfg *cfg, const char *name, const struct capacity *capacity)
+{
+  size_t sections = capacity->n_sections + 1, options = capacity->n_options + 1;
+  cfg->path = strdup(name);
+  if (!mafat_allowance_take(cfg->allowance, sections, sizeof *cfg->sections) ||
+      !mafat_allowance_take(cfg->allowance, options, sizeof *cfg->options))
+    return MAFAT_ENOMEM;
+  cfg->sections = calloc(sections, sizeof *cfg->sections);
+  cfg->options = calloc(options, sizeof *cfg->options);
+  return cfg->path && cfg->sections && cfg->options ? MAFAT_OK : MAFAT_ENOMEM;
+}
+
+/* `text` has room for a NUL after its bytes; it becomes the cfg's, or is freed. */
+MAFAT_PART(opening)
+static int parse(struct mafat_cfg **out, const char *name, char *text, size_t bytes,
+                 struct mafat_allowance *allowance, struct mafat_diagnostic *d)
+{
+  struct capacity capacity = room_for(text, bytes);
+  struct mafat_cfg *cfg = calloc(1, sizeof *cfg);
+  int code = cfg ? MAFAT_OK : MAFAT_ENOMEM;
+  *out = NULL;
+  if (cfg) cfg->text = text;
+  else free(text);
+  if (cfg) cfg->allowance = allowance;
+  if (code == MAFAT_OK && allowance && capacity.n_sections > MAFAT_MAX_LAYERS + 1)
+    code = mafat_fail(d, MAFAT_EFORMAT, "%s: expected at most %d layers, found %zu", name,
+                      MAFAT_MAX_LAYERS, capacity.n_sections - 1);
+  if (code == MAFAT_OK) code = allocate(cfg, name, &capacity);
+  if (code == MAFAT_ENOMEM) mafat_fail(d, code, "%s: out of memory", name);
+  if (code == MAFAT_OK) code = parse_lines(cfg, bytes, d);
+  if (code == MAFAT_OK) *out = cfg;
+  else mafat_cfg_close(&cfg);
+  return code;
 }
 
 MAFAT_PART(opening) int mafat_cfg_parse(struct mafat_cfg **out, const char *name, const char *text,
@@ -162,21 +206,10 @@ MAFAT_PART(opening) int mafat_cfg_parse(struct mafat_cfg **out, const char *name
   *out = NULL;
   if (text_bytes > MAFAT_CFG_MAX_BYTES)
     return mafat_fail(d, MAFAT_EFORMAT, "%s: too large for a cfg file", name);
-  struct capacity capacity = room_for(text, text_bytes);
-  struct mafat_cfg *cfg = calloc(1, sizeof *cfg);
-  if (!cfg) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
-  int code;
-  cfg->path = strdup(name);
-  cfg->text = malloc(text_bytes + capacity.n_lines + 1);
-  cfg->sections = calloc(capacity.n_sections + 1, sizeof *cfg->sections);
-  cfg->options = calloc(capacity.n_options + 1, sizeof *cfg->options);
-  if (!cfg->path || !cfg->text || !cfg->sections || !cfg->options)
-    code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
-  else
-    code = parse_lines(cfg, text, text_bytes, d);
-  if (code == MAFAT_OK) *out = cfg;
-  else mafat_cfg_close(&cfg);
-  return code;
+  char *own = malloc(text_bytes + 1);
+  if (!own) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
+  memcpy(own, text, text_bytes);
+  return parse(out, name, own, text_bytes, NULL, d);
 }
 
 void mafat_cfg_close(struct mafat_cfg **cfg)

@@ -22,10 +22,11 @@ struct mafat_cfg_section {
 
 struct mafat_cfg {
   char *path; /* for messages */
-  char *text; /* stripped copy of the file; sections point into it */
+  char *text; /* the file, stripped; sections point into it */
   struct mafat_cfg_section *sections;
   int n_sections;
   struct mafat_cfg_option *options; /* of all sections, contiguous */
+  struct mafat_allowance *allowance; /* memory for reading; NULL: no limit */
 };
 
 /* Limits: bytes of a file (the largest known cfg has 40 KB), and keys of a section, which are

@@ -21,7 +21,10 @@ static int begin(struct mafat_network **out, const struct mafat_cfg *cfg,
   if (cfg->n_sections - 1 > MAFAT_MAX_LAYERS)
     return mafat_fail(d, MAFAT_EFORMAT, "%s: expected at most %d layers, found %d", cfg->path,
                       MAFAT_MAX_LAYERS, cfg->n_sections - 1);
-  struct mafat_network *n = calloc(1, sizeof *n);
+  size_t bytes = (size_t)cfg->n_sections *
+                 (sizeof(struct mafat_layer) + sizeof(struct mafat_layer_constants));
+  struct mafat_network *n =
+      mafat_allowance_keep(cfg->allowance, bytes) ? calloc(1, sizeof *n) : NULL;
   if (n) n->path = strdup(cfg->path);
   if (n) n->layers = calloc((size_t)cfg->n_sections, sizeof *n->layers);
   if (n && n->path && n->layers) {

@@ -75,7 +75,7 @@ static int normalize(struct mafat_graph *g, struct mafat_value *out, const struc
   int code = l ? MAFAT_OK : MAFAT_EUNSUPPORTED;
   for (int k = 0; k < n && code == MAFAT_OK; k++) code = mafat_graph_add_operand(g, l, &numbers[k]);
   if (code == MAFAT_OK && !(l->normalize = malloc(sizeof *l->normalize)))
-    code = mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+    code = mafat_graph_fail_memory(g);
   if (code == MAFAT_OK) {
     *l->normalize = how;
     code = mafat_graph_end_layer(g, l);
@@ -175,7 +175,7 @@ int mafat_graph_reduce(struct mafat_graph *g, struct mafat_value *out, const str
   struct mafat_layer *l = code ? NULL : mafat_graph_begin(g, MAFAT_REDUCE, &laid);
   if (!l && code == MAFAT_OK) code = MAFAT_EUNSUPPORTED;
   if (code == MAFAT_OK && !(l->reduce = malloc(sizeof *l->reduce)))
-    code = mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+    code = mafat_graph_fail_memory(g);
   if (code == MAFAT_OK) {
     *l->reduce = how;
     code = mafat_graph_end_layer(g, l);
@@ -358,7 +358,7 @@ int mafat_graph_resample(struct mafat_graph *g, struct mafat_value *out,
   struct mafat_layer *l = mafat_graph_begin(g, MAFAT_RESAMPLE, in);
   if (!l) return MAFAT_EUNSUPPORTED;
   l->resample = malloc(sizeof *how);
-  if (!l->resample) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  if (!l->resample) return mafat_graph_fail_memory(g);
   *l->resample = *how;
   int code = mafat_graph_end_layer(g, l);
   bool between = how->interpolation == MAFAT_INTERPOLATE_LINEAR && mafat_value_is_integer(g, in);

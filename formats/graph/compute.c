@@ -112,7 +112,7 @@ static int put_parts(struct mafat_graph *g, struct mafat_layer_constants *c,
                      const struct mafat_graph_affine *a, int channels)
 {
   struct mafat_normalization_parts *p = calloc(1, sizeof *p);
-  if (!p) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  if (!p) return mafat_graph_fail_memory(g);
   c->parts = p;
   p->offsets = c->biases;
   p->epsilon = a->epsilon;

@@ -22,7 +22,7 @@ struct mafat_layer *mafat_graph_begin_copy(struct mafat_graph *g, int n_parts, i
   if (!l) return NULL;
   l->rearrange = calloc(1, sizeof *l->rearrange + (size_t)n_parts * sizeof *l->rearrange->parts);
   if (!l->rearrange) {
-    mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+    mafat_graph_fail_memory(g);
     return NULL;
   }
   l->rearrange->shape =

@@ -29,6 +29,11 @@ int mafat_graph_fail(struct mafat_graph *g, int code, const char *format, ...)
                     g->node_name, text);
 }
 
+int mafat_graph_fail_memory(struct mafat_graph *g)
+{
+  return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+}
+
 int mafat_graph_open(struct mafat_graph **out, const char *path, int most_layers, int n_inputs,
                      struct mafat_diagnostic *d)
 {
@@ -71,7 +76,7 @@ static int shrink(struct mafat_graph *g)
   size_t bytes = sizeof *n->constants + (size_t)n->n_layers * sizeof *n->constants->layers;
   struct mafat_constants *constants = realloc(n->constants, bytes);
   if (constants) n->constants = constants;
-  return layers && constants ? MAFAT_OK : mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  return layers && constants ? MAFAT_OK : mafat_graph_fail_memory(g);
 }
 
 int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph, int code)
@@ -88,13 +93,47 @@ int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph, i
     code = mafat_network_check_numbers(g->network, g->d);
   }
   if (code == MAFAT_OK && mafat_network_merge(g->network))
-    code = mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+    code = mafat_graph_fail_memory(g);
   if (code == MAFAT_OK) code = shrink(g);
   if (code == MAFAT_OK) {
     *out = g->network;
     g->network = NULL;
   }
   mafat_graph_close(graph);
+  return code;
+}
+
+/* ---- memory ---- */
+
+void *mafat_graph_alloc(struct mafat_graph *g, size_t n, size_t bytes)
+{
+  return mafat_allowance_take(g->allowance, n, bytes) ? calloc(n, bytes) : NULL;
+}
+
+void mafat_graph_free(struct mafat_graph *g, void *block, size_t n, size_t bytes)
+{
+  if (block) mafat_allowance_give(g->allowance, n * bytes);
+  free(block);
+}
+
+/* Counts memory that stays until the graph is finished. */
+static int take(struct mafat_graph *g, long long n, size_t bytes)
+{
+  return mafat_allowance_take(g->allowance, (size_t)n, bytes)
+             ? MAFAT_OK
+             : mafat_graph_fail_memory(g);
+}
+
+/* Counts memory that is freed before the next node is imported. */
+static int lend(struct mafat_graph *g, size_t bytes)
+{
+  if (g->lent_node != g->node) {
+    mafat_allowance_give(g->allowance, g->lent_bytes);
+    g->lent_bytes = 0;
+    g->lent_node = g->node;
+  }
+  int code = take(g, 1, bytes);
+  if (code == MAFAT_OK) g->lent_bytes += bytes;
   return code;
 }
 
@@ -116,6 +155,8 @@ static int add_up(struct mafat_graph *g, long long *sum, long long n, int most, 
                           what);
 }
 
+static const char parts[] = "parts of maps";
+
 int mafat_graph_look_at(struct mafat_graph *g, long long n_numbers)
 {
   return add_up(g, &g->n_looked_at, n_numbers, MOST_LOOKED_AT,
@@ -124,19 +165,21 @@ int mafat_graph_look_at(struct mafat_graph *g, long long n_numbers)
 
 int mafat_graph_keep(struct mafat_graph *g, long long n_numbers)
 {
-  return add_up(g, &g->n_kept, n_numbers, MOST_KEPT,
-                "values of constants to compute");
+  int code = add_up(g, &g->n_kept, n_numbers, MOST_KEPT, "values of constants to compute");
+  return code ? code : take(g, n_numbers, sizeof(double));
 }
 
 int mafat_graph_list_sources(struct mafat_graph *g, long long n_sources)
 {
-  return add_up(g, &g->n_sources, n_sources, MOST_SOURCES, "parts of maps");
+  int code = add_up(g, &g->n_sources, n_sources, MOST_SOURCES, parts);
+  return code ? code : take(g, n_sources, sizeof(struct mafat_source));
 }
 
 int mafat_graph_cut_sources(struct mafat_graph *g, long long n_sources)
 {
   enum { LOOKS = 64 }; /* comparisons that cost as much time as one copied source */
-  return mafat_graph_list_sources(g, n_sources + n_sources * n_sources / LOOKS);
+  int code = mafat_graph_list_sources(g, n_sources);
+  return code ? code : add_up(g, &g->n_sources, n_sources * n_sources / LOOKS, MOST_SOURCES, parts);
 }
 
 int mafat_graph_read_numbers(struct mafat_graph *g, const struct mafat_constant *place, uint64_t n,
@@ -165,7 +208,7 @@ static int copy_sources(struct mafat_graph *g, struct mafat_sources *out,
   if (code) return code;
   *out = *s;
   out->list = malloc(n * sizeof *out->list);
-  if (!out->list) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  if (!out->list) return mafat_graph_fail_memory(g);
   memcpy(out->list, s->list, n * sizeof *out->list);
   return MAFAT_OK;
 }
@@ -183,7 +226,7 @@ int mafat_value_copy(struct mafat_graph *g, struct mafat_value *out, const struc
   int code = mafat_graph_keep(g, (long long)n);
   if (code) return code;
   out->numbers = malloc((n + 1) * sizeof *out->numbers);
-  if (!out->numbers) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  if (!out->numbers) return mafat_graph_fail_memory(g);
   memcpy(out->numbers, v->numbers, n * sizeof *out->numbers);
   return MAFAT_OK;
 }
@@ -210,7 +253,7 @@ int mafat_value_make_numbers(struct mafat_graph *g, struct mafat_value *out, int
   int code = mafat_graph_keep(g, mafat_value_elements(out));
   if (code) return code;
   out->numbers = calloc((size_t)mafat_value_elements(out) + 1, sizeof *out->numbers);
-  return out->numbers ? MAFAT_OK : mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  return out->numbers ? MAFAT_OK : mafat_graph_fail_memory(g);
 }
 
 /* Returns where a constant stores its row-major element `index`, in elements. */
@@ -255,7 +298,9 @@ int mafat_value_numbers(struct mafat_graph *g, const struct mafat_value *v, long
                             "expected a constant of at most %lld numbers, found %lld", most, n);
   enum { BY_PLACE = 4 }; /* cost of a value that is read by its position, as multiple of a copy */
   bool in_order = is_row_major(&v->view);
+  size_t bytes = ((size_t)n + (size_t)v->place.n + 2) * sizeof(double);
   int code = mafat_graph_look_at(g, in_order ? n : BY_PLACE * n);
+  if (code == MAFAT_OK) code = lend(g, bytes);
   if (code) return code;
   /* avoids a zero-sized allocation; a scalar has one value */
   double *out = calloc((size_t)n + 1, sizeof *out), *all = v->numbers;
@@ -270,7 +315,7 @@ int mafat_value_numbers(struct mafat_graph *g, const struct mafat_value *v, long
   for (long long i = 0; code == MAFAT_OK && !in_order && i < n; i++)
     out[i] = all[number_at(&v->view, i)];
   if (all != v->numbers) free(all);
-  if (code == MAFAT_ENOMEM) mafat_graph_fail(g, code, "out of memory");
+  if (code == MAFAT_ENOMEM) mafat_graph_fail_memory(g);
   if (code) free(out);
   else *numbers = out;
   return code;
@@ -351,6 +396,11 @@ struct mafat_layer *mafat_graph_add_layer(struct mafat_graph *g, enum mafat_laye
                      g->network->n_layers);
     return NULL;
   }
+  size_t bytes = sizeof(struct mafat_layer) + sizeof(struct mafat_layer_constants);
+  if (!mafat_allowance_keep(g->allowance, bytes)) {
+    mafat_graph_fail_memory(g);
+    return NULL;
+  }
   struct mafat_layer *l = &g->network->layers[g->n_layers++];
   *l = (struct mafat_layer){.type = type, .line = g->node, .groups = 1};
   return l;
@@ -363,7 +413,7 @@ int mafat_graph_add_operand(struct mafat_graph *g, struct mafat_layer *l,
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected at most %d inputs, found more",
                             MAFAT_MAX_OPERANDS);
   struct mafat_operand *grown = realloc(l->operands, (size_t)(l->n_operands + 1) * sizeof *grown);
-  if (!grown) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  if (!grown) return mafat_graph_fail_memory(g);
   l->operands = grown;
   struct mafat_operand *o = &grown[l->n_operands++];
   *o = (struct mafat_operand){.shape = v->shape};
@@ -393,7 +443,7 @@ int mafat_graph_end_layer(struct mafat_graph *g, struct mafat_layer *l)
   if (code == MAFAT_OK) set_meaning(g, l);
   if (code == MAFAT_OK) code = mafat_layer_infer(l, &context);
   return code == MAFAT_OK && mafat_network_add_outputs(g->network, index)
-             ? mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory")
+             ? mafat_graph_fail_memory(g)
              : code;
 }
 
@@ -420,7 +470,7 @@ static int set_port(struct mafat_graph *g, struct mafat_port *p, const char *nam
                            .shape = v->shape,
                            .type = mafat_value_meaning(g, v).type};
   return p->name ? copy_sources(g, &p->sources, &v->sources)
-                 : mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+                 : mafat_graph_fail_memory(g);
 }
 
 int mafat_graph_name_input(struct mafat_graph *g, int index, const char *name,
@@ -428,7 +478,7 @@ int mafat_graph_name_input(struct mafat_graph *g, int index, const char *name,
 {
   struct mafat_network *n = g->network;
   if (!n->inputs) n->inputs = calloc((size_t)n->n_inputs, sizeof *n->inputs);
-  if (!n->inputs) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  if (!n->inputs) return mafat_graph_fail_memory(g);
   int code = set_port(g, &n->inputs[index], name, v);
   n->inputs[index].type = type;
   return code;
@@ -457,7 +507,7 @@ int mafat_graph_name_output(struct mafat_graph *g, const char *name, const struc
   if (v->form != MAFAT_VALUE_MAP)
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "output '%.100s' is a constant", name);
   struct mafat_port *grown = realloc(n->outputs, (size_t)(n->n_outputs + 1) * sizeof *grown);
-  if (!grown) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  if (!grown) return mafat_graph_fail_memory(g);
   n->outputs = grown;
   int code = mafat_value_copy(g, &own, v);
   if (code == MAFAT_OK) code = copy_inputs(g, &own);

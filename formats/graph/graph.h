@@ -10,6 +10,7 @@
 #ifndef MAFAT_FORMATS_GRAPH_GRAPH_H
 #define MAFAT_FORMATS_GRAPH_GRAPH_H
 
+#include "base/allowance.h"
 #include "network/view.h"
 #include "network/constant.h"
 #include "network/network.h"
@@ -71,9 +72,16 @@ struct mafat_graph {
   struct mafat_graph_numbers numbers;
   /* values of constants examined, values stored in memory, sources listed: totals over all nodes */
   long long n_looked_at, n_kept, n_sources;
+  struct mafat_allowance *allowance; /* memory for reading; NULL: no limit */
+  size_t lent_bytes; /* part of it that the importer of node lent_node may hold */
+  int lent_node;
   struct mafat_diagnostic *d;
   int code; /* code of the first mafat_graph_fail, for functions that only return NULL */
 };
+
+/* calloc and free, counted in the allowance. NULL: out of memory, or refused. */
+void *mafat_graph_alloc(struct mafat_graph *g, size_t n, size_t bytes);
+void mafat_graph_free(struct mafat_graph *g, void *block, size_t n, size_t bytes);
 
 /* A few bytes of a hostile file could request millions of values or thousands of sources. These
  * functions add to the totals above and fail beyond a limit: MAFAT_EUNSUPPORTED. */
@@ -96,6 +104,8 @@ int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph, i
 
 /* Reports "model.onnx: Conv 'stem.0': ...", and returns `code`. */
 int mafat_graph_fail(struct mafat_graph *g, int code, const char *format, ...) MAFAT_PRINTF(3, 4);
+/* The same with MAFAT_ENOMEM. */
+int mafat_graph_fail_memory(struct mafat_graph *g);
 
 /* ---- values ---- */
 

@@ -169,7 +169,7 @@ int mafat_graph_spread(struct mafat_graph *g, struct mafat_value *out, const str
   struct mafat_layer *l = mafat_graph_begin(g, MAFAT_REARRANGE, in);
   if (!l) return MAFAT_EUNSUPPORTED;
   l->rearrange = calloc(1, sizeof *l->rearrange + sizeof *l->rearrange->parts);
-  if (!l->rearrange) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  if (!l->rearrange) return mafat_graph_fail_memory(g);
   struct mafat_part *p = l->rearrange->parts;
   l->rearrange->shape = (struct mafat_shape){(int)rows->size, (int)columns->size, in->shape.c};
   l->rearrange->n_parts = 1;

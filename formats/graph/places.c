@@ -37,7 +37,7 @@ static int make_room(struct mafat_graph *g, size_t n, float **stored)
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
                             "too many constants whose storage in the file does not suit the layer");
   float *grown = realloc(net->values, (net->n_values + n + 1) * sizeof *grown);
-  if (!grown) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  if (!grown) return mafat_graph_fail_memory(g);
   net->values = grown;
   *stored = grown + net->n_values;
   if (n > 0) (*stored)[n - 1] = 0;
@@ -213,7 +213,7 @@ int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out,
   if (!l) return MAFAT_EUNSUPPORTED;
   l->operands = calloc(1, sizeof *l->operands);
   l->strides = calloc(1, sizeof *l->strides);
-  if (!l->operands || !l->strides) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  if (!l->operands || !l->strides) return mafat_graph_fail_memory(g);
   l->n_operands = 1;
   l->operands->shape = l->in =
       (struct mafat_shape){(int)e[MAFAT_AXIS_H], (int)e[MAFAT_AXIS_W], (int)e[MAFAT_AXIS_C]};

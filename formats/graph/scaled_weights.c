@@ -12,7 +12,7 @@ static int check_scales(struct mafat_graph *g, const struct mafat_layer *l,
         out = l->quantization.scale;
   bool even = l->quantization.rounding == MAFAT_REQUANTIZE_EVEN;
   double *scales = malloc((size_t)s->list.n * sizeof *scales);
-  if (!scales) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  if (!scales) return mafat_graph_fail_memory(g);
   int code = mafat_graph_read_numbers(g, &s->list, s->list.n, scales);
   for (uint64_t i = 0; i < s->list.n && code == MAFAT_OK; i++) {
     double factor = even ? (double)(in * (float)scales[i] / out)
@@ -53,7 +53,7 @@ static int put_scales(struct mafat_graph *g, const struct mafat_layer *l,
 {
   struct mafat_layer_constants *c = &g->network->constants->layers[l - g->network->layers];
   c->parts = calloc(1, sizeof *c->parts);
-  if (!c->parts) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  if (!c->parts) return mafat_graph_fail_memory(g);
   c->parts->scales = s->list;
   return MAFAT_OK;
 }

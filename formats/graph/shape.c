@@ -245,7 +245,7 @@ static int split_copy(struct mafat_graph *g, struct mafat_value *const *outs,
   struct mafat_view *views = calloc((size_t)n_wanted, sizeof *views);
   if (l && views)
     l->rearrange = calloc(1, sizeof *l->rearrange + (size_t)n_wanted * sizeof *l->rearrange->parts);
-  if (!l || !views || !l->rearrange) code = mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  if (!l || !views || !l->rearrange) code = mafat_graph_fail_memory(g);
   mafat_graph_axes(in, axes);
   long long first = 0;
   for (int k = 0; k < n && code == MAFAT_OK; first += sizes[k++]) {

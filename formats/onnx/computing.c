@@ -18,7 +18,7 @@ static int read_scales(const struct mafat_onnx_importer *i, const struct mafat_v
                        long long n, double **out)
 {
   *out = malloc((size_t)n * sizeof **out);
-  if (!*out) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+  if (!*out) return mafat_graph_fail_memory(i->g);
   int code = mafat_graph_read_numbers(i->g, &v->scales.list, v->scales.list.n, *out);
   for (long long k = (long long)v->scales.list.n; code == MAFAT_OK && k < n; k++) (*out)[k] = **out;
   return code;

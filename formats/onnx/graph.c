@@ -1,4 +1,5 @@
-/* Reads GraphProto: nodes, initializers, inputs, outputs, declared types. Called by
+/* Reads GraphProto: nodes, inputs and outputs, then the initializers and declared types of what
+ * these name. If memory is limited, others are skipped and take none. Called by
  * formats/onnx/model.c. Allocates in the model's memory. */
 #include "formats/onnx/reader.h"
 
@@ -77,10 +78,18 @@ int mafat_onnx_read_type(struct mafat_onnx_reader *r, struct mafat_wire w,
 
 /* ---- values ---- */
 
+enum { VALUE_NAME = 1, TENSOR_NAME = 8 };
+
+/* True if memory is limited: what no node, input or output names is skipped then, unchecked. */
+static bool is_sparing(const struct mafat_onnx_reader *r)
+{
+  return r->model->memory.allowance != NULL;
+}
+
 static int read_value(struct mafat_onnx_reader *r, struct mafat_wire w,
                       struct mafat_onnx_value **out)
 {
-  enum { NAME = 1, TYPE = 2 };
+  enum { NAME = VALUE_NAME, TYPE = 2 };
   struct mafat_onnx_info *info = NULL;
   struct mafat_wire_field type = {.number = 0};
   *out = NULL;
@@ -99,15 +108,22 @@ static int read_value(struct mafat_onnx_reader *r, struct mafat_wire w,
 }
 
 static void read_initializer(struct mafat_onnx_reader *r, struct mafat_wire *w,
-                             const struct mafat_wire_field *f, struct mafat_onnx_tensor *t)
+                             const struct mafat_wire_field *f)
 {
-  w->code = mafat_onnx_read_tensor(r, mafat_wire_message(w, f), t);
+  struct mafat_wire message = mafat_wire_message(w, f);
+  struct mafat_onnx_value *v =
+      is_sparing(r) ? mafat_onnx_find_field(r, message, TENSOR_NAME) : NULL;
+  if (!v && is_sparing(r)) return;
+  struct mafat_onnx_tensor *t = mafat_onnx_take(r, w, 1, sizeof *t);
+  if (!t) return;
+  if (v) t->name = v->name;
+  w->code = mafat_onnx_read_tensor(r, message, t);
   if (w->code) return;
   if (!*t->name) {
     mafat_wire_fail(w, MAFAT_EFORMAT, "expected an initializer with a name, found none");
     return;
   }
-  struct mafat_onnx_value *v = mafat_onnx_refer(r, w, t->name);
+  if (!v) v = mafat_onnx_refer(r, w, t->name);
   if (!v) return;
   t->name = v->name;
   if (v->makers++ == 0) v->initializer = t;
@@ -118,7 +134,6 @@ static void read_initializer(struct mafat_onnx_reader *r, struct mafat_wire *w,
 /* The graph's lists, allocated with the counts of a first pass. */
 struct lists {
   struct mafat_onnx_node *nodes;
-  struct mafat_onnx_tensor *tensors;
   const struct mafat_onnx_value **inputs, **outputs;
   int n[N_FIELDS]; /* entries read so far, per field */
 };
@@ -140,7 +155,7 @@ static void read_field(struct mafat_onnx_reader *r, struct mafat_wire *w,
   case NODE:
     w->code = mafat_onnx_read_node(r, mafat_wire_message(w, f), number, &l->nodes[number]);
     break;
-  case INITIALIZER: read_initializer(r, w, f, &l->tensors[number]); break;
+  case INITIALIZER: read_initializer(r, w, f); break;
   case INPUT:
     w->code = read_value(r, mafat_wire_message(w, f), &v);
     if (v) v->is_input = true;
@@ -150,8 +165,24 @@ static void read_field(struct mafat_onnx_reader *r, struct mafat_wire *w,
     w->code = read_value(r, mafat_wire_message(w, f), &v);
     l->outputs[number] = v;
     break;
-  case VALUE_INFO: w->code = read_value(r, mafat_wire_message(w, f), &v); break;
+  case VALUE_INFO:
+    if (!is_sparing(r) || mafat_onnx_find_field(r, mafat_wire_message(w, f), VALUE_NAME))
+      w->code = read_value(r, mafat_wire_message(w, f), &v);
+    break;
   }
+}
+
+/* Reads the fields of one pass: those that name values, then those that describe them. */
+static void read_pass(struct mafat_onnx_reader *r, struct mafat_wire *w, const size_t *counts,
+                      bool describing, struct lists *l)
+{
+  struct mafat_wire again = *w;
+  for (struct mafat_wire_field f; mafat_wire_next(&again, &f);)
+    if (f.number < N_FIELDS &&
+        (f.number == INITIALIZER || f.number == VALUE_INFO) == describing &&
+        mafat_onnx_is_short(&again, (size_t)l->n[f.number], counts[f.number]))
+      read_field(r, &again, &f, l);
+  w->code = again.code;
 }
 
 int mafat_onnx_read_graph(struct mafat_onnx_reader *r, struct mafat_wire w)
@@ -163,12 +194,10 @@ int mafat_onnx_read_graph(struct mafat_onnx_reader *r, struct mafat_wire w)
   if (counts[SPARSE_INITIALIZER])
     return mafat_wire_fail(&w, MAFAT_EUNSUPPORTED, "sparse initializers are not supported");
   struct lists l = {.nodes = mafat_onnx_take(r, &w, counts[NODE], sizeof *l.nodes),
-                    .tensors = mafat_onnx_take(r, &w, counts[INITIALIZER], sizeof *l.tensors),
                     .inputs = mafat_onnx_take(r, &w, counts[INPUT], sizeof *l.inputs),
                     .outputs = mafat_onnx_take(r, &w, counts[OUTPUT], sizeof *l.outputs)};
-  for (struct mafat_wire_field f; mafat_wire_next(&w, &f);)
-    if (f.number < N_FIELDS && mafat_onnx_is_short(&w, (size_t)l.n[f.number], counts[f.number]))
-      read_field(r, &w, &f, &l);
+  read_pass(r, &w, counts, false, &l);
+  if (w.code == MAFAT_OK) read_pass(r, &w, counts, true, &l);
   r->source.what = NULL;
   m->nodes = l.nodes;
   m->inputs = l.inputs;

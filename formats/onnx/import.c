@@ -490,13 +490,13 @@ static int copy_paths(struct mafat_onnx_importer *i)
   int count = mafat_onnx_n_files(i->model) - 1;
   n->format = mafat_onnx_reader.format;
   n->states = calloc((size_t)count + 1, sizeof *n->states);
-  if (!n->states) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+  if (!n->states) return mafat_graph_fail_memory(i->g);
   if (count < 1) return MAFAT_OK;
   n->files = calloc((size_t)count, sizeof *n->files);
   while (n->files && n->n_files < count &&
          (n->files[n->n_files] = strdup(mafat_onnx_path(i->model, n->n_files + 1))))
     n->n_files++;
-  return n->n_files == count ? MAFAT_OK : mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+  return n->n_files == count ? MAFAT_OK : mafat_graph_fail_memory(i->g);
 }
 
 /* Copies the state of each file to the network; unknown for files that were not opened. */
@@ -515,11 +515,11 @@ static int import(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK) code = check_constants(i);
   if (code) return code;
   size_t n_values = (size_t)mafat_onnx_n_values(i->model);
-  i->values = calloc(n_values + 1, sizeof *i->values);
-  i->dequantized = calloc(n_values + 1, sizeof *i->dequantized);
-  i->whole = calloc(n_values + 1, sizeof *i->whole);
+  i->values = mafat_graph_alloc(i->g, n_values + 1, sizeof *i->values);
+  i->dequantized = mafat_graph_alloc(i->g, n_values + 1, sizeof *i->dequantized);
+  i->whole = mafat_graph_alloc(i->g, n_values + 1, sizeof *i->whole);
   if (!i->values || !i->dequantized || !i->whole)
-    return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+    return mafat_graph_fail_memory(i->g);
   mafat_onnx_picture(&i->g->network->picture, i->model);
   begin_values(i);
   code = mafat_onnx_note_readers(i);
@@ -552,6 +552,7 @@ int mafat_onnx_network(struct mafat_network **out, const struct mafat_onnx *mode
                             MAFAT_MAX_LAYERS, n_inputs, model->n_outputs);
   if (n_inputs == 0) code = mafat_graph_fail(i.g, MAFAT_EUNSUPPORTED, "has no input");
   i.g->numbers = (struct mafat_graph_numbers){read_numbers, &i};
+  i.g->allowance = model->memory.allowance;
   if (code == MAFAT_OK) code = import(&i);
   end_values(&i);
   free(i.first_reader);

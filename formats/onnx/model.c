@@ -79,7 +79,7 @@ static struct mafat_onnx_value *refer(struct mafat_onnx_reader *r, struct mafat_
   if (w->code) return NULL;
   *v = (struct mafat_onnx_value){
       .name = name, .index = mafat_onnx_names_count(m->values), .node = -1};
-  if (mafat_onnx_names_put(&m->values, name, v)) return v;
+  if (mafat_onnx_names_put(&m->values, name, v, m->memory.allowance)) return v;
   mafat_wire_fail(w, MAFAT_ENOMEM, "out of memory");
   return NULL;
 }
@@ -108,7 +108,7 @@ int mafat_onnx_refer_file(struct mafat_onnx_reader *r, struct mafat_wire *w, con
   struct mafat_onnx_file *kept = mafat_onnx_take(r, w, 1, sizeof *kept);
   if (kept) kept->path = keep_text(r, w, path);
   if (w->code) return -1;
-  if (mafat_onnx_names_put(&m->paths, kept->path, kept))
+  if (mafat_onnx_names_put(&m->paths, kept->path, kept, m->memory.allowance))
     return mafat_onnx_names_count(m->paths) - 1;
   mafat_wire_fail(w, MAFAT_ENOMEM, "out of memory");
   return -1;
@@ -119,22 +119,58 @@ const char *mafat_onnx_domain(const char *name)
   return strcmp(name, "ai.onnx") == 0 ? "" : name;
 }
 
+struct mafat_onnx_value *mafat_onnx_find_field(struct mafat_onnx_reader *r, struct mafat_wire w,
+                                               int number)
+{
+  char name[MAFAT_ONNX_MAX_TEXT + 1] = "";
+  for (struct mafat_wire_field f; mafat_wire_next(&w, &f);)
+    if (f.number == number && f.bytes <= MAFAT_ONNX_MAX_TEXT) mafat_wire_text(&w, &f, name);
+  int index = w.code ? -1 : mafat_onnx_names_find(r->model->values, name);
+  return index < 0 ? NULL : mafat_onnx_names_get(r->model->values, index);
+}
+
 /* ---- the model ---- */
 
-static void read_opset(struct mafat_onnx_reader *r, struct mafat_wire *outer,
-                       const struct mafat_wire_field *opset, struct mafat_onnx_opset *o)
+/* Keeps the version of ONNX's own domain only, because a file may list thousands of others. */
+static void read_opset(struct mafat_onnx *m, struct mafat_wire *outer,
+                       const struct mafat_wire_field *opset, struct mafat_onnx_opset *own)
 {
   enum { DOMAIN = 1, VERSION = 2 };
   struct mafat_wire w = mafat_wire_message(outer, opset);
-  o->domain = "";
+  struct mafat_onnx_opset opset_read = {.domain = ""}, *o = &opset_read;
+  char domain[MAFAT_ONNX_MAX_TEXT + 1] = "";
   for (struct mafat_wire_field f; mafat_wire_next(&w, &f);) {
-    if (f.number == DOMAIN) o->domain = mafat_onnx_domain(mafat_onnx_text(r, &w, &f));
+    if (f.number == DOMAIN) copy_text(&w, &f, domain);
     if (f.number == VERSION) o->version = mafat_wire_int(&w, &f);
   }
   if (w.code == MAFAT_OK && o->version < 1)
     mafat_wire_fail(&w, MAFAT_EFORMAT, "expected the version of an operator set, found %lld",
                     (long long)o->version);
   outer->code = w.code;
+  if (!*mafat_onnx_domain(domain) && m->n_opsets == 0) own[m->n_opsets++] = *o;
+}
+
+/* True for an entry that the importer reads (picture.c). Others take no memory. */
+static bool is_wanted(const struct mafat_wire *outer, const struct mafat_wire_field *property)
+{
+  static const char wanted[] = "Image.";
+  enum { KEY = 1, PREFIX = sizeof wanted - 1 };
+  struct mafat_wire w = mafat_wire_message(outer, property);
+  for (struct mafat_wire_field f; mafat_wire_next(&w, &f);) {
+    const char *key;
+    if (f.number == KEY && f.bytes >= PREFIX)
+      return mafat_model_file_peek(w.source->file, f.at, PREFIX, &key, NULL) == MAFAT_OK &&
+             memcmp(key, wanted, PREFIX) == 0;
+  }
+  return false;
+}
+
+static size_t count_properties(struct mafat_wire w)
+{
+  size_t n = 0;
+  for (struct mafat_wire_field f; mafat_wire_next(&w, &f);)
+    n += f.number == PROPERTY && is_wanted(&w, &f);
+  return n;
 }
 
 /* Reads a metadata entry. False: too long, or a failure. */
@@ -158,20 +194,17 @@ static int read_head(struct mafat_onnx_reader *r, struct mafat_wire w, const siz
                      struct mafat_wire_field *graph)
 {
   struct mafat_onnx *m = r->model;
-  struct mafat_onnx_opset *opsets = mafat_onnx_take(r, &w, counts[OPSET], sizeof *opsets);
-  struct mafat_onnx_property *properties =
-      mafat_onnx_take(r, &w, counts[PROPERTY], sizeof *properties);
+  size_t n_properties = counts[PROPERTY] ? count_properties(w) : 0;
+  struct mafat_onnx_opset *opsets = mafat_onnx_take(r, &w, 1, sizeof *opsets);
+  struct mafat_onnx_property *properties = mafat_onnx_take(r, &w, n_properties, sizeof *properties);
   m->opsets = opsets;
   m->properties = properties;
   for (struct mafat_wire_field f; mafat_wire_next(&w, &f);) switch (f.number) {
     case IR_VERSION: m->ir_version = mafat_wire_int(&w, &f); break;
     case GRAPH: *graph = f; break;
-    case OPSET:
-      if (mafat_onnx_is_short(&w, (size_t)m->n_opsets, counts[OPSET]))
-        read_opset(r, &w, &f, &opsets[m->n_opsets++]);
-      break;
+    case OPSET: read_opset(m, &w, &f, opsets); break;
     case PROPERTY:
-      if (mafat_onnx_is_short(&w, (size_t)m->n_properties, counts[PROPERTY]))
+      if (is_wanted(&w, &f) && mafat_onnx_is_short(&w, (size_t)m->n_properties, n_properties))
         m->n_properties += read_property(r, &w, &f, &properties[m->n_properties]);
       break;
     }
@@ -179,7 +212,7 @@ static int read_head(struct mafat_onnx_reader *r, struct mafat_wire w, const siz
   if (m->ir_version < 1)
     return mafat_wire_fail(&w, MAFAT_EFORMAT, "expected an ONNX file's version, found %lld",
                            (long long)m->ir_version);
-  if (m->n_opsets == 0)
+  if (counts[OPSET] == 0)
     return mafat_wire_fail(&w, MAFAT_EFORMAT,
                            "expected the version of an operator set, found none");
   if (mafat_onnx_opset(m, "") > NEWEST_OPSET)
@@ -226,7 +259,8 @@ static int open_model(struct mafat_onnx **out, struct mafat_model_file *file,
   *out = calloc(1, sizeof **out);
   if (!*out) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", file->path);
   (*out)->file = file;
-  (*out)->memory.most_bytes = MOST_BYTES;
+  (*out)->memory =
+      (struct mafat_chunks){.allowance = file->source->allowance, .most_bytes = MOST_BYTES};
   struct mafat_onnx_reader r = mafat_onnx_reader_of(*out, file, d);
   struct mafat_wire w = mafat_wire_whole(&r.source);
   mafat_onnx_refer_file(&r, &w, file->path);

@@ -24,13 +24,19 @@ struct mafat_onnx_names {
   int n, capacity, root;
   struct name_entry *entries;
   struct fork *forks; /* (n - 1) */
+  struct mafat_allowance *allowance;
 };
 
-enum { FIRST_ROOM = 32, MOST_ROOM = 1 << 23 };
+enum {
+  FIRST_ROOM = 32,
+  MOST_ROOM = 1 << 23,
+  ENTRY_BYTES = sizeof(struct name_entry) + sizeof(struct fork)
+};
 
 void mafat_onnx_names_close(struct mafat_onnx_names **names)
 {
   if (!names || !*names) return;
+  mafat_allowance_give((*names)->allowance, (size_t)(*names)->capacity * ENTRY_BYTES);
   free((*names)->entries);
   free((*names)->forks);
   free(*names);
@@ -73,7 +79,9 @@ int mafat_onnx_names_find(const struct mafat_onnx_names *names, const char *name
 static bool grow(struct mafat_onnx_names *names)
 {
   int capacity = names->capacity ? 2 * names->capacity : FIRST_ROOM;
-  if (capacity > MOST_ROOM) return false;
+  size_t more = (size_t)(capacity - names->capacity);
+  if (capacity > MOST_ROOM || !mafat_allowance_take(names->allowance, more, ENTRY_BYTES))
+    return false;
   struct name_entry *entries = realloc(names->entries, (size_t)capacity * sizeof *entries);
   if (!entries) return false;
   names->entries = entries;
@@ -113,10 +121,12 @@ static void add_fork(struct mafat_onnx_names *names, const char *name)
   *at = names->n - 1;
 }
 
-bool mafat_onnx_names_put(struct mafat_onnx_names **names, const char *name, const void *meaning)
+bool mafat_onnx_names_put(struct mafat_onnx_names **names, const char *name, const void *meaning,
+                          struct mafat_allowance *allowance)
 {
   if (!*names) *names = calloc(1, sizeof **names);
   struct mafat_onnx_names *all = *names;
+  if (all) all->allowance = allowance;
   if (!all || (all->n == all->capacity && !grow(all))) return false;
   if (all->n == 0) all->root = ~0;
   else add_fork(all, name);

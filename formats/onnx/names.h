@@ -4,6 +4,8 @@
 #ifndef MAFAT_FORMATS_ONNX_NAMES_H
 #define MAFAT_FORMATS_ONNX_NAMES_H
 
+#include "base/allowance.h"
+
 #include <stdbool.h>
 
 struct mafat_onnx_names;
@@ -17,7 +19,9 @@ void *mafat_onnx_names_get(const struct mafat_onnx_names *names, int number);
 int mafat_onnx_names_find(const struct mafat_onnx_names *names, const char *name);
 
 /* Inserts a name that is not present yet; `meaning` is the pointer that mafat_onnx_names_get
- * returns. Allocates the map if *names is NULL. False: out of memory, or too many names. */
-bool mafat_onnx_names_put(struct mafat_onnx_names **names, const char *name, const void *meaning);
+ * returns. Allocates the map if *names is NULL. Entries are counted in `allowance`. False: out of
+ * memory, refused, or too many names. */
+bool mafat_onnx_names_put(struct mafat_onnx_names **names, const char *name, const void *meaning,
+                          struct mafat_allowance *allowance);
 
 #endif

@@ -1,6 +1,7 @@
 /* An ONNX file as plain data: nodes with attributes, the values between them, and the location of
- * constants. Weights are not read, so memory depends on the number of nodes and names. Only the
- * structure is checked; the importer rejects, for example, values that no node or two nodes make.
+ * constants. Weights are not read, so memory depends on the number of nodes and names. If it is
+ * limited (base/allowance.h), constants that nothing names are skipped. Only the structure is
+ * checked; the importer rejects, for example, values that no node or two nodes make.
  * Included by formats/onnx/import.h, formats/onnx/importer.h and formats/onnx/reader.h. The reader
  * reads the file and allocates from chunks (base/chunks.h). */
 #ifndef MAFAT_FORMATS_ONNX_ONNX_H
@@ -130,11 +131,11 @@ struct mafat_onnx {
   struct mafat_model_file *file; /* owned by the reader */
   int64_t ir_version;
   int n_opsets, n_nodes, n_inputs, n_outputs, n_properties;
-  const struct mafat_onnx_opset *opsets;
-  const struct mafat_onnx_node *nodes; /* each after those that make its inputs */
+  const struct mafat_onnx_opset *opsets; /* of ONNX's own domain only */
+  const struct mafat_onnx_node *nodes;   /* each after those that make its inputs */
   /* of the graph, in the file's order */
   const struct mafat_onnx_value *const *inputs, *const *outputs;
-  const struct mafat_onnx_property *properties; /* metadata; long entries are left out */
+  const struct mafat_onnx_property *properties; /* metadata of pictures, without long entries */
   struct mafat_onnx_names *values, *paths;      /* mafat_onnx_value, mafat_onnx_file by name */
   struct mafat_chunks memory;
 };
@@ -174,7 +175,7 @@ struct mafat_onnx_file *mafat_onnx_file(const struct mafat_onnx *m, int file);
 /* Finds an attribute by name; NULL: none. */
 const struct mafat_onnx_attribute *mafat_onnx_attribute(const struct mafat_onnx_node *n,
                                                         const char *name);
-/* Returns the version of a domain that the model imports; 0: not imported. */
+/* Version of ONNX's own domain; 0: not imported, or another domain. */
 int64_t mafat_onnx_opset(const struct mafat_onnx *m, const char *domain);
 
 /* Reads elements [first, first + n) of a tensor: integers and bools, or numbers of any type.

@@ -19,7 +19,7 @@ static const struct mafat_onnx_pads *find(const struct mafat_onnx_importer *i,
 static int keep(struct mafat_onnx_importer *i, struct mafat_onnx_pads pads)
 {
   struct mafat_onnx_pads *list = realloc(i->pads, (size_t)(i->n_pads + 1) * sizeof *list);
-  if (!list) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+  if (!list) return mafat_graph_fail_memory(i->g);
   list[i->n_pads++] = pads;
   i->pads = list;
   return MAFAT_OK;

@@ -34,6 +34,10 @@ struct mafat_onnx_value *mafat_onnx_refer(struct mafat_onnx_reader *r, struct ma
 /* The same by the field's text; "" returns NULL. */
 struct mafat_onnx_value *mafat_onnx_refer_field(struct mafat_onnx_reader *r, struct mafat_wire *w,
                                                 const struct mafat_wire_field *f);
+/* Finds the value whose name is in field `number` of a message; NULL: none, or the message is
+ * damaged. */
+struct mafat_onnx_value *mafat_onnx_find_field(struct mafat_onnx_reader *r, struct mafat_wire w,
+                                               int number);
 /* Finds or adds a file; returns its index. -1: w has failed. */
 int mafat_onnx_refer_file(struct mafat_onnx_reader *r, struct mafat_wire *w, const char *path);
 

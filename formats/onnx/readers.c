@@ -7,8 +7,8 @@ int mafat_onnx_note_readers(struct mafat_onnx_importer *i)
 {
   const struct mafat_onnx *m = i->model;
   size_t n = 0, n_values = (size_t)mafat_onnx_n_values(m);
-  i->first_reader = calloc(n_values + 2, sizeof *i->first_reader);
-  if (!i->first_reader) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+  i->first_reader = mafat_graph_alloc(i->g, n_values + 2, sizeof *i->first_reader);
+  if (!i->first_reader) return mafat_graph_fail_memory(i->g);
   /* by value: first the number of its readers in next[v + 1]; then the begin of its readers in
    * next[v], which ends as their end: the begin of value v + 1 */
   size_t *next = i->first_reader + 1;
@@ -16,8 +16,8 @@ int mafat_onnx_note_readers(struct mafat_onnx_importer *i)
     for (int j = 0; j < m->nodes[k].n_inputs; j++)
       if (m->nodes[k].inputs[j]) next[m->nodes[k].inputs[j]->index + 1]++, n++;
   for (size_t v = 0; v < n_values; v++) next[v + 1] += next[v];
-  i->reading = malloc((n + 1) * sizeof *i->reading);
-  if (!i->reading) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+  i->reading = mafat_graph_alloc(i->g, n + 1, sizeof *i->reading);
+  if (!i->reading) return mafat_graph_fail_memory(i->g);
   for (int k = 0; k < m->n_nodes; k++)
     for (int j = 0; j < m->nodes[k].n_inputs; j++)
       if (m->nodes[k].inputs[j]) i->reading[next[m->nodes[k].inputs[j]->index]++] = k;

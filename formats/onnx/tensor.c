@@ -175,8 +175,8 @@ static void read_field(struct mafat_onnx_reader *r, struct mafat_wire *w,
     mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "tensors in segments are not supported");
     break;
   case NAME:
-    t->name = mafat_onnx_text(r, w, f);
-    if (!r->source.kind) r->source.name = t->name; /* else the name is a node's */
+    if (!*t->name) t->name = mafat_onnx_text(r, w, f); /* an initializer's is its value's */
+    if (!r->source.kind) r->source.name = t->name;     /* else the name is a node's */
     break;
   case RAW_DATA: data->raw = *f; break;
   case EXTERNAL_DATA: read_entry(r, w, f, data); break;
@@ -327,7 +327,7 @@ int mafat_onnx_read_tensor(struct mafat_onnx_reader *r, struct mafat_wire w,
 {
   struct data data = {.type = 0};
   const struct mafat_wire whole = w;
-  t->name = "";
+  if (!t->name) t->name = "";
   t->file = r->file;
   for (struct mafat_wire_field f; mafat_wire_next(&w, &f);) read_field(r, &w, &f, &data, t);
   if (w.code || measure(r, &w, &data, t)) return w.code;

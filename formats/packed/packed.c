@@ -228,7 +228,9 @@ static int read_index(struct mafat_packed *p, const struct packed_header *h,
                       struct mafat_model_source *from, bool graph, struct mafat_diagnostic *d)
 {
   size_t bytes = (size_t)h->as.v2.index_bytes;
-  char *index = malloc(bytes + 1);
+  /* The index is parsed into lists of at most 7 times its size. */
+  bool taken = mafat_allowance_take(from->allowance, bytes, 8);
+  char *index = taken ? malloc(bytes + 1) : NULL;
   if (!index) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", from->path);
   int code = bytes ? read_bytes(from, MAFAT_PACKED_ALIGNMENT, index, bytes, d) : MAFAT_OK;
   if (code == MAFAT_OK && h->as.v2.index_checksum != mafat_hash(MAFAT_HASH_START, index, bytes))

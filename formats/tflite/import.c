@@ -156,24 +156,25 @@ int mafat_tflite_make(const struct mafat_tflite_importer *i, int tensor)
 {
   struct mafat_tflite_slot *slot = &i->slots[tensor];
   if (slot->value) return MAFAT_OK;
-  slot->value = calloc(1, sizeof *slot->value);
-  if (!slot->value) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+  slot->value = mafat_graph_alloc(i->g, 1, sizeof *slot->value);
+  if (!slot->value) return mafat_graph_fail_memory(i->g);
   slot->value->maker = -1;
   slot->value->readers = slot->readers;
   return MAFAT_OK;
 }
 
-static void drop_value(struct mafat_tflite_slot *slot)
+static void drop_value(const struct mafat_tflite_importer *i, struct mafat_tflite_slot *slot)
 {
-  if (slot->value) mafat_value_clear(slot->value);
-  free(slot->value);
+  if (!slot->value) return;
+  mafat_value_clear(slot->value);
+  mafat_graph_free(i->g, slot->value, 1, sizeof *slot->value);
   slot->value = NULL;
 }
 
 /* Counts one reader of the tensor as imported; frees its value after the last one. */
 static void release(const struct mafat_tflite_importer *i, int tensor)
 {
-  if (tensor >= 0 && --i->slots[tensor].left == 0) drop_value(&i->slots[tensor]);
+  if (tensor >= 0 && --i->slots[tensor].left == 0) drop_value(i, &i->slots[tensor]);
 }
 
 static void copy_dims(const struct mafat_tflite_tensor *t, long long *dims)
@@ -203,7 +204,7 @@ static int make_constant(const struct mafat_tflite_importer *i, int tensor)
     return mafat_tflite_is_quantized(t) ? mafat_tflite_scales(i, tensor, &v->scales) : MAFAT_OK;
   }
   int64_t *ints = malloc(MOST * sizeof *ints);
-  if (!ints) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+  if (!ints) return mafat_graph_fail_memory(i->g);
   code = mafat_tflite_ints(i->model, i->file, tensor, MOST, ints, &n, i->g->d);
   if (code == MAFAT_OK) code = mafat_graph_look_at(i->g, n);
   if (code == MAFAT_OK) code = mafat_value_make_numbers(i->g, v, t->rank, dims);
@@ -291,7 +292,8 @@ static void count_readers(const struct mafat_tflite_importer *i)
     }
   }
   for (int k = 0; k < i->model->n_outputs; k++) i->slots[i->model->outputs[k]].readers += STAYS;
-  for (int t = 0; t < i->model->n_tensors; t++) i->slots[t].left = i->slots[t].readers;
+  for (int t = 0; t < i->model->n_tensors; t++)
+    if (i->model->used[t]) i->slots[t].left = i->slots[t].readers;
 }
 
 static const struct mafat_tflite_row *find_row(int code)
@@ -394,7 +396,7 @@ static void settle(const struct mafat_tflite_importer *i)
   for (int k = 0; k < i->o->n_outputs; k++) {
     struct mafat_tflite_slot *slot = &i->slots[i->o->outputs[k]];
     if (slot->value) slot->value->readers = slot->readers;
-    if (slot->left == 0) drop_value(slot);
+    if (slot->left == 0) drop_value(i, slot);
   }
   for (int k = 0; k < i->o->n_inputs; k++) release(i, i->o->inputs[k]);
 }
@@ -486,14 +488,14 @@ static int copy_paths(struct mafat_tflite_importer *i)
   struct mafat_network *n = i->g->network;
   int count = i->model->n_paths;
   n->states = calloc((size_t)count + 1, sizeof *n->states);
-  if (!n->states) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+  if (!n->states) return mafat_graph_fail_memory(i->g);
   n->states[0] = i->file->opened;
   if (count) memcpy(n->states + 1, i->model->states, (size_t)count * sizeof *n->states);
   n->files = count ? calloc((size_t)count, sizeof *n->files) : NULL;
   while (n->files && n->n_files < count &&
          (n->files[n->n_files] = strdup(i->model->paths[n->n_files])))
     n->n_files++;
-  return n->n_files == count ? MAFAT_OK : mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+  return n->n_files == count ? MAFAT_OK : mafat_graph_fail_memory(i->g);
 }
 
 /* True if the input was given as a constant. */
@@ -534,9 +536,14 @@ int mafat_tflite_network(struct mafat_network **out, const struct mafat_tflite *
   int code = mafat_graph_open(&i.g, file->path, most, n_inputs, d);
   if (code) return code;
   i.g->numbers = (struct mafat_graph_numbers){read_numbers, &i};
-  i.slots = calloc((size_t)model->n_tensors + 1, sizeof *i.slots);
-  code = i.slots ? import(&i) : mafat_graph_fail(i.g, MAFAT_ENOMEM, "out of memory");
-  for (int t = 0; i.slots && t < model->n_tensors; t++) drop_value(&i.slots[t]);
+  i.g->allowance = file->source->allowance;
+  size_t n_slots = (size_t)model->n_tensors + 1;
+  if (mafat_allowance_take_sparse(i.g->allowance, n_slots, (size_t)model->n_used + 1,
+                                  sizeof *i.slots))
+    i.slots = calloc(n_slots, sizeof *i.slots);
+  code = i.slots ? import(&i) : mafat_graph_fail_memory(i.g);
+  for (int t = 0; i.slots && t < model->n_tensors; t++)
+    if (model->used[t]) drop_value(&i, &i.slots[t]);
   free(i.slots);
   return mafat_graph_finish(out, &i.g, code);
 }

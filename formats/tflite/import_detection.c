@@ -86,7 +86,7 @@ static int add_layer(struct mafat_tflite_importer *i, const struct mafat_value *
   struct mafat_layer *l = mafat_graph_begin(i->g, MAFAT_POSTPROCESS, &in[0]);
   if (!l) return MAFAT_EUNSUPPORTED;
   l->postprocess = malloc(sizeof *l->postprocess);
-  if (!l->postprocess) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+  if (!l->postprocess) return mafat_graph_fail_memory(i->g);
   *l->postprocess = *parameters;
   int code = MAFAT_OK;
   for (int k = 1; k < INPUTS && code == MAFAT_OK; k++)

@@ -64,6 +64,10 @@ struct mafat_tflite {
   struct mafat_tflite_tensor *tensors;
   struct mafat_tflite_operator *operators;
   int n_tensors, n_operators;
+  /* [tensor]: 1 if an operator, input or output names it; owned. Others are not read: their entries
+   * are zeros without pages, and even looking at them would allocate these */
+  unsigned char *used;
+  int n_used;
   int n_inputs, n_outputs; /* numbers of inputs and outputs of the network */
   const int32_t *inputs, *outputs;
   struct mafat_tflite_block *blocks; /* memory of names and lists */

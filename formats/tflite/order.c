@@ -52,7 +52,7 @@ void mafat_tflite_check_order(struct mafat_tflite_reader *r)
   struct order o = {r, mafat_tflite_zeros(&r->f, (size_t)m->n_tensors, 1)};
   if (!o.made) return;
   for (int i = 0; i < m->n_tensors; i++)
-    o.made[i] = m->tensors[i].constant || m->tensors[i].variable;
+    if (m->used[i]) o.made[i] = m->tensors[i].constant || m->tensors[i].variable;
   for (int i = 0; i < m->n_inputs && !r->f.code; i++)
     make(&o, m->inputs[i], "the network's inputs");
   for (int i = 0; i < m->n_operators && !r->f.code; i++) check_operator(&o, &m->operators[i]);

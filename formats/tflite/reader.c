@@ -8,7 +8,14 @@ enum { MAX_NAME = 1 << 10, BLOCK_BYTES = 8000 };
 
 void *mafat_tflite_zeros(struct mafat_flat *f, size_t n, size_t bytes)
 {
-  void *p = f->code ? NULL : calloc(n ? n : 1, bytes);
+  return mafat_tflite_sparse(f, n, n, bytes);
+}
+
+void *mafat_tflite_sparse(struct mafat_flat *f, size_t n, size_t n_used, size_t bytes)
+{
+  bool taken =
+      !f->code && mafat_allowance_take_sparse(f->file->source->allowance, n, n_used, bytes);
+  void *p = taken ? calloc(n ? n : 1, bytes) : NULL;
   if (!p) mafat_flat_fail(f, MAFAT_ENOMEM, "out of memory");
   return p;
 }
@@ -26,7 +33,9 @@ void *mafat_tflite_keep(struct mafat_tflite_reader *r, size_t bytes)
   if (r->f.code) return NULL;
   if (!b || b->capacity - b->used < bytes) {
     size_t capacity = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
-    b = malloc(sizeof *b + capacity);
+    b = mafat_allowance_take(r->f.file->source->allowance, 1, sizeof *b + capacity)
+            ? malloc(sizeof *b + capacity)
+            : NULL;
     if (!b) {
       mafat_flat_fail(&r->f, MAFAT_ENOMEM, "out of memory");
       return NULL;

@@ -25,8 +25,11 @@ struct mafat_tflite_reader {
   uint32_t *buffer_offsets;         /* [buffer]: for mafat_flat_element */
 };
 
-/* Like calloc, also for n = 0; the caller frees it. NULL: failed, recorded in f. */
+/* Like calloc, also for n = 0, counted as memory for reading; the caller frees it. NULL: failed,
+ * recorded in f. */
 void *mafat_tflite_zeros(struct mafat_flat *f, size_t n, size_t bytes);
+/* The same for a list of which n_used entries will be written: the others take no memory pages. */
+void *mafat_tflite_sparse(struct mafat_flat *f, size_t n, size_t n_used, size_t bytes);
 /* Allocates memory for names and lists, owned by the model. NULL: failed. */
 void *mafat_tflite_keep(struct mafat_tflite_reader *r, size_t bytes);
 /* Reads a string for messages; never NULL. Long strings are truncated. */

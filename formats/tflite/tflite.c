@@ -64,16 +64,62 @@ static void read_codes(struct mafat_tflite_reader *r, const struct mafat_flat_ta
   free(list);
 }
 
+/* ---- tensors ---- */
+
+/* Marks the tensors of a list. Numbers are checked later. */
+static void mark_list(struct mafat_flat *f, const struct mafat_flat_table *t, int field,
+                      unsigned char *used, uint32_t n_tensors)
+{
+  enum { SOME = 64 };
+  struct mafat_flat_vector v = mafat_flat_vector(f, t, field, sizeof(int32_t));
+  while (v.n > 0 && !f->code) {
+    int32_t list[SOME];
+    uint32_t n = v.n < SOME ? v.n : SOME;
+    mafat_flat_copy(f, &v, n, sizeof *list, list);
+    for (uint32_t i = 0; i < n && !f->code; i++)
+      if (list[i] >= 0 && (uint32_t)list[i] < n_tensors) used[list[i]] = 1;
+    v.at += n * sizeof *list;
+    v.n -= n;
+  }
+}
+
+/* Finds the tensors that operators, inputs or outputs name; all if memory is not limited. */
+static unsigned char *mark_tensors(struct mafat_tflite_reader *r,
+                                   const struct mafat_flat_table *graph, uint32_t n_tensors)
+{
+  struct mafat_flat *f = &r->f;
+  struct mafat_flat_vector v = mafat_flat_vector(f, graph, GRAPH_OPERATORS, sizeof(uint32_t));
+  uint32_t *list = mafat_tflite_offsets(f, &v, MAFAT_TFLITE_MAX_OPERATORS, "operators");
+  unsigned char *used = mafat_tflite_zeros(f, n_tensors, 1);
+  for (uint32_t i = 0; i < v.n && !f->code; i++) {
+    struct mafat_flat_table t = mafat_flat_element(f, &v, i, list[i]);
+    mark_list(f, &t, OPERATOR_INPUTS, used, n_tensors);
+    mark_list(f, &t, OPERATOR_OUTPUTS, used, n_tensors);
+  }
+  if (used && !f->file->source->allowance) memset(used, 1, n_tensors);
+  if (used) mark_list(f, graph, GRAPH_INPUTS, used, n_tensors);
+  if (used) mark_list(f, graph, GRAPH_OUTPUTS, used, n_tensors);
+  free(list);
+  return used;
+}
+
+/* Tensors without a use stay zero and take no memory pages. */
 static void read_tensors(struct mafat_tflite_reader *r, const struct mafat_flat_table *graph)
 {
   struct mafat_flat_vector v = mafat_flat_vector(&r->f, graph, GRAPH_TENSORS, sizeof(uint32_t));
   uint32_t *list = mafat_tflite_offsets(&r->f, &v, MAFAT_TFLITE_MAX_TENSORS, "tensors");
-  r->model->tensors = mafat_tflite_zeros(&r->f, v.n, sizeof *r->model->tensors);
+  unsigned char *used = mark_tensors(r, graph, v.n);
+  size_t n_used = 0;
+  for (uint32_t i = 0; used && i < v.n; i++) n_used += used[i];
+  r->model->tensors = mafat_tflite_sparse(&r->f, v.n, n_used, sizeof *r->model->tensors);
   for (uint32_t i = 0; i < v.n && !r->f.code; i++) {
+    if (!used[i]) continue;
     struct mafat_flat_table t = mafat_flat_element(&r->f, &v, i, list[i]);
     mafat_tflite_read_tensor(r, &t, &r->model->tensors[i]);
   }
   r->model->n_tensors = (int)v.n;
+  r->model->n_used = (int)n_used;
+  r->model->used = used;
   free(list);
 }
 
@@ -203,6 +249,7 @@ void mafat_tflite_close(struct mafat_tflite **model)
   free(m->paths);
   free(m->states);
   free(m->tensors);
+  free(m->used);
   free(m->operators);
   free(m);
   *model = NULL;

@@ -57,8 +57,10 @@ static size_t kernel_bytes(size_t resident_bytes)
 
 size_t mafat_predict_opening(const struct mafat_footprint *footprint)
 {
-  size_t most = footprint->opening_bytes > footprint->program_bytes ? footprint->opening_bytes
-                                                                    : footprint->program_bytes;
+  size_t more = footprint->reading_bytes > footprint->heap_bytes ? footprint->reading_bytes
+                                                                 : footprint->heap_bytes;
+  size_t most = plus(footprint->opening_bytes, more);
+  if (most < footprint->program_bytes) most = footprint->program_bytes;
   size_t own = plus(most, kernel_bytes(most));
   return plus(own, plus(footprint->reserve_bytes, MAFAT_CHARGE_AHEAD));
 }

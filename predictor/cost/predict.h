@@ -27,9 +27,9 @@ struct mafat_footprint {
                                                not in process_bytes */
   unsigned decoders;    /* MAFAT_DECODER_*: decoders whose code is resident */
   size_t decoder_bytes; /* part of the decoder loaded after process_bytes was measured */
-  /* resident while a plan is chosen, with code used only then, and with the search's heap as soon
-   * as its size is known */
-  size_t opening_bytes;
+  size_t opening_bytes; /* resident while a plan is chosen, with code used only then */
+  size_t reading_bytes; /* more than that while the model was read */
+  size_t heap_bytes;    /* more than that while plans are searched, once known */
   size_t program_bytes; /* size of the program's file, which the kernel may read whole at start */
   size_t image_bytes;   /* decoder state, without the network's input */
   size_t floats_bytes;  /* readers of float files; resident between runs too, unless the plan reads

@@ -109,10 +109,9 @@ static double usual_ms(const struct mafat_model *model)
 static int open_model(struct serving *s)
 {
   struct mafat_session *session = &s->session;
-  const struct mafat_options *o = &session->options;
   struct mafat_model_facts facts = {.size = sizeof facts};
   struct mafat_model_options m = mafat_session_model_options(session);
-  int code = o->names ? mafat_names_read(&session->names, o->names, &session->d) : MAFAT_OK;
+  int code = mafat_session_read_names(session);
   if (code == MAFAT_OK) code = mafat_session_open_dry_run(session, &s->dry_run, &m, &session->d);
   m.warnings = (struct mafat_warning_sink){NULL, NULL}; /* the dry run printed them */
   if (code == MAFAT_OK) code = mafat_session_open_model(session, &m);

@@ -2,6 +2,7 @@
  * Opens the file and allocates. */
 #include "programs/run_inference/names.h"
 
+#include "base/mebibytes.h"
 #include "base/part.h"
 
 #include <errno.h>
@@ -21,16 +22,26 @@ struct mafat_names {
 
 struct names_text {
   char *bytes;
-  size_t n;
+  size_t n, most; /* most: limit of the memory for names */
 };
 
-/* Reads the file, which may be a pipe, to its end and appends a NUL. */
-static int read_all(struct names_text *t, int fd, const char *path, struct mafat_diagnostic *d)
+static int refuse(const struct names_text *t, size_t needed, const char *path,
+                  struct mafat_diagnostic *d)
+{
+  return mafat_fail(d, MAFAT_ELIMIT,
+                    "%s: does not fit: labels need at least %.1f MiB, %.1f MiB are left", path,
+                    mafat_mebibytes_up(needed), mafat_mebibytes_down(t->most));
+}
+
+/* Reads the file, which may be a pipe, to its end and appends a NUL. bytes: its size, if known. */
+static int read_all(struct names_text *t, int fd, size_t bytes, const char *path,
+                    struct mafat_diagnostic *d)
 {
   size_t capacity = 0;
   for (ssize_t got = 1; got != 0;) {
     if (t->n + 1 >= capacity) {
-      capacity = capacity ? capacity * 2 : 16384;
+      capacity = capacity ? capacity * 2 : bytes < 16382 ? 16384 : bytes + 2;
+      if (capacity > t->most) return refuse(t, capacity, path, d);
       char *grown = realloc(t->bytes, capacity);
       if (!grown) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
       t->bytes = grown;
@@ -48,6 +59,14 @@ static int read_all(struct names_text *t, int fd, const char *path, struct mafat
   return MAFAT_OK;
 }
 
+/* Bytes to read: a file that is too long is refused behind the limit. */
+static size_t size_of(const struct stat *st)
+{
+  return st->st_size < MAFAT_NAMES_MAX_BYTES ? (size_t)st->st_size
+                                             : (size_t)MAFAT_NAMES_MAX_BYTES + 1;
+}
+
+MAFAT_PART(opening)
 static int read_file(struct names_text *t, const char *path, struct mafat_diagnostic *d)
 {
   struct stat st;
@@ -57,7 +76,7 @@ static int read_file(struct names_text *t, const char *path, struct mafat_diagno
   else if (S_ISDIR(st.st_mode))
     code = mafat_fail(d, MAFAT_EIO, "%s: expected labels, found a directory", path);
   else
-    code = read_all(t, fd, path, d);
+    code = read_all(t, fd, S_ISREG(st.st_mode) ? size_of(&st) : 0, path, d);
   if (fd >= 0) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* drops the page cache of the file */
   if (fd >= 0) close(fd);
   return code;
@@ -93,6 +112,8 @@ static int make_names(struct mafat_names *names, struct names_text *t, const cha
   if (names->n > MAFAT_NAMES_MAX_LABELS)
     return mafat_fail(d, MAFAT_EFORMAT, "%s: expected at most %d labels, found %d", path,
                       MAFAT_NAMES_MAX_LABELS, names->n);
+  size_t bytes = ((size_t)names->n + 1) * sizeof *names->starts;
+  if (bytes > t->most - t->n) return refuse(t, bytes + t->n, path, d);
   names->starts = malloc(((size_t)names->n + 1) * sizeof *names->starts);
   if (!names->starts) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
   split_lines(names, t);
@@ -104,7 +125,14 @@ static int make_names(struct mafat_names *names, struct names_text *t, const cha
 MAFAT_PART(opening)
 int mafat_names_read(struct mafat_names **out, const char *path, struct mafat_diagnostic *d)
 {
-  struct names_text text = {NULL, 0};
+  return mafat_names_read_within(out, path, SIZE_MAX, d);
+}
+
+MAFAT_PART(opening)
+int mafat_names_read_within(struct mafat_names **out, const char *path, size_t most,
+                            struct mafat_diagnostic *d)
+{
+  struct names_text text = {.most = most};
   struct mafat_names *names = NULL;
   *out = NULL;
   int code = read_file(&text, path, d);

@@ -119,6 +119,8 @@ int mafat_plan_report_write_json(const struct mafat_report_request *q,
   put_bytes(w, "memory_budget_bytes", q->facts.budget_bytes);
   mafat_json_string(w, "budget_source", q->facts.budget_source);
   put_bytes(w, "predicted_charge_bytes", p.memory.charge_bytes);
+  mafat_json_count(w, "raw_input_charge_bytes",
+                   p.raw_charge_bytes ? (int64_t)p.raw_charge_bytes : -1); /* -1: null */
   put_bytes(w, "predicted_resident_bytes", p.memory.resident_bytes);
   put_bytes(w, "arena_bytes", p.arena_bytes);
   put_bytes(w, "arena_bound_bytes", p.arena_bound_bytes);

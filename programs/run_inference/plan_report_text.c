@@ -87,6 +87,11 @@ static void put_fits(const struct mafat_report_request *q, const struct mafat_pl
   put_label(w, "fits");
   mafat_writer_put(w, p->fits ? "yes: needs " : "no: needs ");
   put_mib(w, p->memory.charge_bytes);
+  if (p->raw_charge_bytes > p->memory.charge_bytes) {
+    mafat_writer_put(w, " (");
+    put_mib(w, p->raw_charge_bytes);
+    mafat_writer_put(w, " with --input)");
+  }
   if (q->facts.budget_bytes == SIZE_MAX) {
     mafat_writer_put(w, ", the budget is not known\n");
     return;

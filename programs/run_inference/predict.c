@@ -109,6 +109,7 @@ int mafat_session_predict(struct mafat_session *s)
     mafat_progress_begin("looking for plans", o->quiet);
     mafat_progress_count(1, MAFAT_PACKINGS + 1); /* and these weights packed smaller */
   }
+  if (code == MAFAT_OK) code = mafat_session_read_names(s); /* they count as a run's do */
   if (code == MAFAT_OK) code = mafat_session_open_dry_run(s, &dry_run, &m, &s->d);
   if (code == MAFAT_OK) {
     struct mafat_report_request q = make_request(s, dry_run);
@@ -124,6 +125,7 @@ int mafat_session_predict(struct mafat_session *s)
       mafat_session_report_decode(s, q.facts.decode, q.facts.decode_sign, &q.facts.picture);
   }
   mafat_dry_run_close(&dry_run);
+  mafat_names_close(&s->names);
   mafat_progress_end();
   if (code == MAFAT_OK) return 0;
   int status = said.map_failed ? EXIT_RUNNING : mafat_session_exit_status(code);

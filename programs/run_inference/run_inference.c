@@ -41,7 +41,7 @@ static int open_session(struct mafat_session *s)
   if ((code = mafat_session_check_output(s, "overlay", o->overlay))) return code;
   for (int i = 0; i < o->dumps.n; i++)
     if ((code = mafat_session_check_output(s, "dump-output", o->dumps.list[i]))) return code;
-  if (o->names && (code = mafat_names_read(&s->names, o->names, &s->d))) return code;
+  if ((code = mafat_session_read_names(s))) return code;
   s->latencies_ms = calloc((size_t)o->repeat, sizeof *s->latencies_ms);
   s->layers_ms = calloc((size_t)o->repeat, sizeof *s->layers_ms);
   s->dumps = o->dumps.n ? calloc((size_t)o->dumps.n, sizeof *s->dumps) : NULL;

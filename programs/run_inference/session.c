@@ -184,6 +184,22 @@ void mafat_session_check_names(struct mafat_session *s)
   mafat_session_warn(s, text);
 }
 
+/* Names stay in memory while the model runs: they may take half of what the budget leaves. The few
+ * names of a usual network are always read. */
+MAFAT_PART(opening)
+int mafat_session_read_names(struct mafat_session *s)
+{
+  enum { USUAL = 256 << 10 };
+  struct mafat_process_facts now = {.size = sizeof now};
+  const struct mafat_options *o = &s->options;
+  if (!o->names) return MAFAT_OK;
+  mafat_process_measure(&now);
+  size_t budget = mafat_process_budget();
+  if (o->memory.n && o->memory.list[0] < budget) budget = o->memory.list[0];
+  size_t left = budget > now.resident_bytes ? budget - now.resident_bytes : 0;
+  return mafat_names_read_within(&s->names, o->names, left / 2 > USUAL ? left / 2 : USUAL, &s->d);
+}
+
 int mafat_session_open_model(struct mafat_session *s, const struct mafat_model_options *m)
 {
   const struct mafat_options *o = &s->options;

@@ -81,6 +81,8 @@ const char *mafat_session_picture(const struct mafat_session *s);
 struct mafat_model_options mafat_session_model_options(struct mafat_session *s);
 /* Opens the model of the command line, or a dry run of it, with these options. */
 int mafat_session_open_model(struct mafat_session *s, const struct mafat_model_options *m);
+/* Reads --names, if given, within the budget. MAFAT_ELIMIT; errors of mafat_names_read. */
+int mafat_session_read_names(struct mafat_session *s);
 int mafat_session_open_dry_run(const struct mafat_session *s, struct mafat_dry_run **dry_run,
                                const struct mafat_model_options *m, struct mafat_diagnostic *d);
 

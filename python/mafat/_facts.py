@@ -61,6 +61,7 @@ class Plan(Facts):
     compute_ms: float  # part of latency_ms spent computing
     reading_ms: float  # reading weights by itself; most of it overlaps with computing
     calibrated: bool   # predicted by this machine's calibration, else by built-in figures
+    raw_charge_bytes: int  # of a dry run for which a picture was assumed: charge of raw inputs in its place; else 0
 
 
 class Group(Facts):

@@ -99,7 +99,7 @@ class PlanFacts(Sized):
                 ("fits", c_bool), ("memory", MemoryFacts), ("arena_bytes", c_size_t), ("arena_bound_bytes", c_size_t),
                 ("peak_name", c_char_p), ("peak_layer", c_int), ("peak_bytes", c_size_t), ("macs", c_uint64),
                 ("redundant_macs", c_uint64), ("padded_macs", c_uint64), ("weights_read_bytes", c_uint64), ("latency_ms", c_double),
-                ("compute_ms", c_double), ("reading_ms", c_double), ("calibrated", c_bool)]
+                ("compute_ms", c_double), ("reading_ms", c_double), ("calibrated", c_bool), ("raw_charge_bytes", c_size_t)]
 
 
 class GroupFacts(Sized):

@@ -276,9 +276,11 @@ int mafat_search_front(struct mafat_front **out, const struct mafat_search_reque
   r.options = &options;
   if (r.plan_seconds > 0) r.plan_ends = mafat_effort_now() + (long long)(r.plan_seconds * 1e9);
   int code = mafat_heap_open(&options.heap);
+  mafat_heap_limit(options.heap, r.allowance);
   if (code == MAFAT_OK) code = mafat_op_schedule_memo_open(&options.orders, options.heap);
   if (code == MAFAT_OK) code = mafat_front_open(&f);
   if (code == MAFAT_OK) code = find_all(f, &r, d);
+  if (code == MAFAT_OK) f->search_bytes = mafat_heap_most_bytes(options.heap);
   if (code == MAFAT_OK) *out = f;
   else mafat_front_close(&f);
   mafat_op_schedule_memo_close(&options.orders);

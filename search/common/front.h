@@ -44,6 +44,7 @@ struct mafat_front {
   /* (n) once reduced: by rising charge_bytes and falling ms, so the last one is the fastest */
   struct mafat_candidate *list;
   int n;
+  size_t search_bytes; /* peak of the search's temporary heap */
 };
 
 /* Makes an empty front. Returns MAFAT_OK or MAFAT_ENOMEM. */

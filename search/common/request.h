@@ -26,6 +26,10 @@ struct mafat_search_request {
   int most_threads; /* the search chooses 1 ... most_threads; 0: it uses options->n_threads */
   double plan_seconds; /* time limit; 0: the search's default effort */
   const char *words; /* parameters of the search (search.h); NULL: defaults */
+  /* budgets that bound the memory of the search: of the plan, and of the machine; 0: no bound */
+  size_t memory_bytes, machine_bytes;
+  const char *memory_source; /* of memory_bytes, for messages */
+  struct mafat_allowance *allowance; /* memory of the search; NULL: no limit */
   struct mafat_search_timer timer; /* timer.time NULL: milliseconds are predicted, not measured */
   /* limit if plan_ends is 0: the sum of the layers of all plans that are tried; 0: default */
   long long evaluations;

@@ -16,7 +16,8 @@
 /* In the order of the source folders. */
 #define SUITES(X) \
   X(box) \
-  X(heap) X(dtypes) X(quantization) X(sources) X(kinds) X(network) X(cfg) X(packed) X( \
+  X(heap) X(allowance) \
+  X(dtypes) X(quantization) X(sources) X(kinds) X(network) X(cfg) X(packed) X( \
       packed_graph) X(onnx) X(onnx_import) X(onnx_meaning) X(onnx_quantized) X(tflite) \
       X(tflite_import) X(tflite_meaning) X(tflite_quantized) X(tflite_hybrid) X(bounds) X( \
           op_schedule) X(packing) X(spec) X(plan) X(fusion) X(order) X(schedule) X(offsets) \

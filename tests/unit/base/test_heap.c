@@ -155,6 +155,25 @@ START_TEST(impossible_requests_are_refused)
 }
 END_TEST
 
+/* Chunks and large blocks are counted, and refused beyond the limit. */
+START_TEST(a_limit_holds)
+{
+  struct mafat_heap *heap;
+  struct mafat_allowance a = {.limit_bytes = 3 << 20};
+  ck_assert_int_eq(mafat_heap_open(&heap), MAFAT_OK);
+  mafat_heap_limit(heap, &a);
+  void *large = mafat_heap_calloc(heap, 1, 2 << 20), *block = large;
+  if (!heap) return; /* AddressSanitizer's */
+  ck_assert(large && !mafat_heap_calloc(heap, 1, 1 << 20) && a.refused_bytes > a.limit_bytes);
+  while (block) block = mafat_heap_calloc(heap, 1, 1000);
+  ck_assert_uint_le(mafat_heap_bytes(heap), a.limit_bytes);
+  mafat_heap_free(heap, large);
+  ck_assert(mafat_heap_calloc(heap, 1, 2 << 20) != NULL);
+  mafat_heap_close(&heap);
+  ck_assert_uint_eq(a.bytes, 0);
+}
+END_TEST
+
 /* With NULL as heap, the C library's heap is used. */
 START_TEST(null_is_the_usual_heap)
 {
@@ -177,6 +196,7 @@ Suite *heap_suite(void)
   tcase_add_test(blocks, freed_blocks_are_reused);
   tcase_add_test(blocks, peak_is_remembered);
   tcase_add_test(blocks, impossible_requests_are_refused);
+  tcase_add_test(blocks, a_limit_holds);
   tcase_add_test(blocks, null_is_the_usual_heap);
   suite_add_tcase(suite, blocks);
   return suite;

@@ -149,6 +149,25 @@ START_TEST(test_limits)
 }
 END_TEST
 
+/* Text and the table of lines are allocated within the memory that is left, or not at all. */
+START_TEST(test_memory)
+{
+  struct mafat_names *names = NULL;
+  enum { N = 100000 };
+  names = read_repeated('\n', N);
+  mafat_names_close(&names);
+  for (int i = 0; i < 2; i++) {
+    size_t most = i ? (N + 1) * 5 - 2 : N;
+    ck_assert_int_eq(mafat_names_read_within(&names, path, most, &diagnostic), MAFAT_ELIMIT);
+    ck_assert_ptr_null(names);
+    ck_assert_ptr_nonnull(strstr(diagnostic.text, "does not fit: labels need at least 0."));
+  }
+  ck_assert_int_eq(mafat_names_read_within(&names, path, (N + 1) * 5, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_names_count(names), N);
+  mafat_names_close(&names);
+}
+END_TEST
+
 START_TEST(test_bad_files)
 {
   must_fail(MAFAT_EIO); /* missing */
@@ -195,6 +214,7 @@ Suite *names_suite(void)
   tcase_add_test(reading, test_no_such_class);
   tcase_add_test(reading, test_growth);
   tcase_add_test(reading, test_limits);
+  tcase_add_test(reading, test_memory);
   tcase_add_test(reading, test_bad_files);
   tcase_add_test(reading, test_endless_device);
   tcase_add_test(reading, test_pipe);
