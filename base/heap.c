@@ -79,24 +79,24 @@ static size_t number_of(size_t bytes)
 
 /* ---- mappings ---- */
 
-MAFAT_PART(opening) static struct mapping *map(struct mapping **list, size_t bytes,
-                                               struct mafat_allowance *a)
+static size_t pages_of(size_t bytes)
 {
-  if (!mafat_allowance_take(a, 1, bytes)) return NULL;
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  return bytes > SIZE_MAX - page ? SIZE_MAX : (bytes + page - 1) / page * page;
+}
+
+MAFAT_PART(opening) static struct mapping *map(struct mapping **list, size_t bytes)
+{
   struct mapping *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (m == MAP_FAILED) {
-    mafat_allowance_give(a, bytes);
-    return NULL;
-  }
+  if (m == MAP_FAILED) return NULL;
   *m = (struct mapping){.next = *list, .bytes = bytes, .written = sizeof *m};
   if (*list) (*list)->before = m;
   *list = m;
   return m;
 }
 
-static void unmap(struct mapping **list, struct mapping *m, struct mafat_allowance *a)
+static void unmap(struct mapping **list, struct mapping *m)
 {
-  mafat_allowance_give(a, m->bytes);
   if (m->before) m->before->next = m->next;
   else *list = m->next;
   if (m->next) m->next->before = m->before;
@@ -107,7 +107,7 @@ MAFAT_PART(opening) int mafat_heap_open(struct mafat_heap **out)
 {
   *out = NULL;
   if (WATCHED) return MAFAT_OK;
-  struct mapping *list = NULL, *m = map(&list, CHUNK, NULL);
+  struct mapping *list = NULL, *m = map(&list, CHUNK);
   if (!m) return MAFAT_ENOMEM;
   struct mafat_heap *heap = (struct mafat_heap *)(m + 1);
   m->written += (sizeof *heap + UNIT - 1) / UNIT * UNIT;
@@ -121,7 +121,7 @@ void mafat_heap_limit(struct mafat_heap *heap, struct mafat_allowance *allowance
 {
   if (!heap) return;
   heap->allowance = allowance;
-  if (allowance) allowance->bytes += CHUNK; /* the first one, which exists */
+  if (allowance) allowance->bytes += mafat_heap_bytes(heap); /* the page with the heap itself */
 }
 
 void mafat_heap_close(struct mafat_heap **heap)
@@ -129,16 +129,10 @@ void mafat_heap_close(struct mafat_heap **heap)
   if (!heap || !*heap) return;
   /* the last chunk contains the heap itself */
   struct mapping *lists[] = {(*heap)->large, (*heap)->chunks};
-  struct mafat_allowance *a = (*heap)->allowance;
+  mafat_allowance_give((*heap)->allowance, mafat_heap_bytes(*heap));
   *heap = NULL;
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-    while (lists[i]) unmap(&lists[i], lists[i], a);
-}
-
-static size_t pages_of(size_t bytes)
-{
-  size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  return (bytes + page - 1) / page * page;
+    while (lists[i]) unmap(&lists[i], lists[i]);
 }
 
 MAFAT_PART(opening) size_t mafat_heap_bytes(const struct mafat_heap *heap)
@@ -167,8 +161,11 @@ MAFAT_PART(opening) size_t mafat_heap_most_bytes(const struct mafat_heap *heap)
 static void *take_large(struct mafat_heap *heap, size_t bytes)
 {
   size_t before = sizeof(struct mapping) + sizeof(struct heap_block);
-  struct mapping *m =
-      bytes > SIZE_MAX - before ? NULL : map(&heap->large, before + bytes, heap->allowance);
+  if (bytes > SIZE_MAX - before ||
+      !mafat_allowance_take(heap->allowance, 1, pages_of(before + bytes)))
+    return NULL;
+  struct mapping *m = map(&heap->large, before + bytes);
+  if (!m) mafat_allowance_give(heap->allowance, pages_of(before + bytes));
   if (!m) return NULL;
   struct heap_block *b = (struct heap_block *)(m + 1);
   *b = (struct heap_block){N_SIZES, bytes};
@@ -181,7 +178,12 @@ static void *cut(struct mafat_heap *heap, size_t number)
 {
   size_t bytes = size_of(number), all = sizeof(struct heap_block) + bytes;
   struct mapping *m = heap->chunks;
-  if (m->bytes - m->written < all) m = map(&heap->chunks, CHUNK, heap->allowance);
+  bool full = m->bytes - m->written < all;
+  size_t more = full ? pages_of(sizeof *m + all)
+                     : pages_of(m->written + all) - pages_of(m->written);
+  if (!mafat_allowance_take(heap->allowance, 1, more)) return NULL;
+  if (full) m = map(&heap->chunks, CHUNK);
+  if (!m) mafat_allowance_give(heap->allowance, more);
   if (!m) return NULL;
   struct heap_block *b = (struct heap_block *)((char *)m + m->written);
   m->written += all;
@@ -202,11 +204,37 @@ void *mafat_heap_calloc(struct mafat_heap *heap, size_t n, size_t bytes)
   return memset(waiting, 0, all);
 }
 
+/* Grows a large block by moving its pages, so that they are not there twice. */
+MAFAT_PART(opening)
+static void *grow_large(struct mafat_heap *heap, struct mapping *m, size_t bytes)
+{
+  size_t all;
+  if (__builtin_add_overflow(m->bytes, bytes - ((struct heap_block *)(m + 1))->bytes, &all))
+    return NULL;
+  size_t more = pages_of(all) - pages_of(m->bytes);
+  if (!mafat_allowance_take(heap->allowance, 1, more)) return NULL;
+  struct mapping *moved = mremap(m, m->bytes, all, MREMAP_MAYMOVE);
+  if (moved == MAP_FAILED) {
+    mafat_allowance_give(heap->allowance, more);
+    return NULL;
+  }
+  heap->in_large += more;
+  moved->bytes = all;
+  if (moved->before) moved->before->next = moved;
+  else heap->large = moved;
+  if (moved->next) moved->next->before = moved;
+  struct heap_block *b = (struct heap_block *)(moved + 1);
+  b->bytes = bytes;
+  return b + 1;
+}
+
 MAFAT_PART(opening) void *mafat_heap_realloc(struct mafat_heap *heap, void *block, size_t bytes)
 {
   if (!heap) return realloc(block, bytes);
-  size_t had = block ? ((struct heap_block *)block - 1)->bytes : 0;
+  struct heap_block *b = block ? (struct heap_block *)block - 1 : NULL;
+  size_t had = b ? b->bytes : 0;
   if (block && bytes <= had) return block;
+  if (b && b->size == N_SIZES) return grow_large(heap, (struct mapping *)b - 1, bytes);
   void *grown = mafat_heap_calloc(heap, 1, bytes);
   if (!grown || !block) return grown;
   memcpy(grown, block, had);
@@ -221,8 +249,10 @@ void mafat_heap_free(struct mafat_heap *heap, void *block)
   struct heap_block *b = (struct heap_block *)block - 1;
   if (b->size == N_SIZES) {
     note_most(heap);
-    heap->in_large -= pages_of(((struct mapping *)b - 1)->bytes);
-    unmap(&heap->large, (struct mapping *)b - 1, heap->allowance);
+    size_t pages = pages_of(((struct mapping *)b - 1)->bytes);
+    heap->in_large -= pages;
+    mafat_allowance_give(heap->allowance, pages);
+    unmap(&heap->large, (struct mapping *)b - 1);
     return;
   }
   struct freed *f = block;

@@ -197,6 +197,7 @@ static int lay_out_least(struct mafat_proposer *s, struct mafat_front *f)
 static int search(struct mafat_proposer *s, struct mafat_front *f)
 {
   int code = propose_all(s);
+  mafat_proposer_end(s);
   if (code) return code;
   if (s->request->least) return lay_out_least(s, f);
   choose_finalists(s);

@@ -98,7 +98,7 @@ static double price_step(struct cost_walk *w, struct mafat_step *step)
 static struct mafat_layer_cost *cost_at(struct mafat_costs *c, int cut_candidate, int algorithm,
                                         int layer)
 {
-  return &c->table[((size_t)cut_candidate * MAFAT_N_CHOICES + (size_t)algorithm) *
+  return &c->table[((size_t)cut_candidate * mafat_costs_choices(c) + (size_t)algorithm) *
                        (size_t)c->n_layers +
                    (size_t)layer];
 }
@@ -267,7 +267,7 @@ static int find_cuts(struct mafat_costs *c, const struct mafat_plan *plan, int m
 static bool allocate(struct mafat_costs *c)
 {
   size_t n = (size_t)c->n_layers, n_tensors = (size_t)mafat_network_n_tensors(c->network);
-  c->table = mafat_heap_calloc(c->heap, (size_t)c->n_cut_candidates * MAFAT_N_CHOICES * n,
+  c->table = mafat_heap_calloc(c->heap, (size_t)c->n_cut_candidates * mafat_costs_choices(c) * n,
                                sizeof *c->table);
   c->runs = mafat_heap_calloc(c->heap, n, sizeof *c->runs);
   c->has_choice = mafat_heap_calloc(c->heap, n, sizeof *c->has_choice);

@@ -62,13 +62,20 @@ void mafat_costs_close(struct mafat_costs **costs);
 
 enum { MAFAT_N_CHOICES = MAFAT_N_ALGORITHMS - MAFAT_DIRECT };
 
+/* Number of algorithms in the table. */
+static inline size_t mafat_costs_choices(const struct mafat_costs *c)
+{
+  return c->choice ? MAFAT_N_CHOICES : 1;
+}
+
 static inline const struct mafat_layer_cost *mafat_cost_of(const struct mafat_costs *c,
                                                            int cut_candidate,
                                                            enum mafat_algorithm algorithm,
                                                            int layer)
 {
   int a = c->choice ? (int)algorithm - MAFAT_DIRECT : 0;
-  return &c->table[((size_t)cut_candidate * MAFAT_N_CHOICES + (size_t)a) * (size_t)c->n_layers +
+  return &c->table[((size_t)cut_candidate * mafat_costs_choices(c) + (size_t)a) *
+                       (size_t)c->n_layers +
                    (size_t)layer];
 }
 

@@ -402,13 +402,21 @@ const struct mafat_cost_scope mafat_full_scope = {.max_blocks = MAFAT_MOST_BLOCK
                                                   .n_rows = sizeof all_rows / sizeof *all_rows,
                                                   .reads = true};
 
+void mafat_proposer_end(struct mafat_proposer *s)
+{
+  mafat_heap_free(s->heap, s->states);
+  mafat_heap_free(s->heap, s->algorithms);
+  mafat_heap_free(s->heap, s->layers);
+  s->states = NULL;
+  s->algorithms = NULL;
+  s->layers = NULL;
+  mafat_spans_close(&s->spans);
+  mafat_costs_close(&s->costs);
+}
+
 void mafat_proposer_close(struct mafat_proposer *s)
 {
   for (int i = 0; i < s->n_proposals; i++) mafat_spec_close(&s->proposals[i].spec);
   mafat_heap_free(s->heap, s->proposals);
-  mafat_heap_free(s->heap, s->states);
-  mafat_heap_free(s->heap, s->algorithms);
-  mafat_heap_free(s->heap, s->layers);
-  mafat_spans_close(&s->spans);
-  mafat_costs_close(&s->costs);
+  mafat_proposer_end(s);
 }

@@ -49,6 +49,8 @@ extern const struct mafat_cost_scope mafat_full_scope;
  * MAFAT_ENOMEM, MAFAT_ELIMIT. */
 int mafat_proposer_open(struct mafat_proposer *proposer, const struct mafat_search_request *request,
                         const struct mafat_cost_scope *scope, struct mafat_diagnostic *d);
+/* Frees the tables before proposals are laid out: only `proposals` is used afterwards. */
+void mafat_proposer_end(struct mafat_proposer *proposer);
 void mafat_proposer_close(struct mafat_proposer *proposer);
 
 /* Proposes sequences from the largest arena to the smallest, at one price of kept weights. The last

@@ -59,12 +59,17 @@ struct builder {
   int n_options, capacity;
 };
 
+/* The last algorithm of the table of costs. */
+static int last_algorithm(const struct mafat_costs *c)
+{
+  return MAFAT_DIRECT + (int)mafat_costs_choices(c) - 1;
+}
+
 static struct block_cost *block_at(const struct builder *b, int rows, int most, int placement_rule,
                                    int block)
 {
-  return &b->blocks[(((size_t)rows * MAFAT_N_CHOICES + (size_t)(most - MAFAT_DIRECT)) *
-                         N_PLACEMENT_RULES +
-                     (size_t)placement_rule) *
+  size_t algorithm = (size_t)(most - MAFAT_DIRECT), n = mafat_costs_choices(b->costs);
+  return &b->blocks[(((size_t)rows * n + algorithm) * N_PLACEMENT_RULES + (size_t)placement_rule) *
                         (size_t)b->costs->n_blocks +
                     (size_t)block];
 }
@@ -130,7 +135,7 @@ static void add_blocks(struct builder *b)
       if (c->indivisible[l]) b->indivisible[block] = true;
       if (!c->runs[l]) continue;
       for (int rows = 0; rows < b->n_rows; rows++)
-        for (int most = MAFAT_DIRECT; most < MAFAT_N_ALGORITHMS; most++)
+        for (int most = MAFAT_DIRECT; most <= last_algorithm(c); most++)
           for (int placement_rule = 0; placement_rule < b->n_placement_rules; placement_rule++)
             add_layer(b, block_at(b, rows, most, placement_rule, block), rows,
                       (enum mafat_algorithm)most, placement_rule, l);
@@ -210,7 +215,7 @@ static int append(struct builder *b, const struct mafat_span_option *list, int n
 {
   if (n == 0) return MAFAT_OK;
   if (b->n_options + n > b->capacity) {
-    int capacity = 2 * b->capacity + n + 1024;
+    int capacity = b->capacity + b->capacity / 4 + n + 1024;
     struct mafat_span_option *grown =
         mafat_heap_realloc(b->spans->heap, b->spans->options, (size_t)capacity * sizeof *grown);
     if (!grown) return MAFAT_ENOMEM;
@@ -236,8 +241,7 @@ static int build_from(struct builder *b, int begin)
     b->spans->at[begin * (n + 1) + end] = b->n_options;
     open = open && !b->indivisible[end - 1];
     for (int rows = 0; open && rows < b->n_rows; rows++)
-      for (int most = b->costs->choice ? MAFAT_N_ALGORITHMS - 1 : MAFAT_DIRECT;
-           most >= MAFAT_DIRECT; most--)
+      for (int most = last_algorithm(b->costs); most >= MAFAT_DIRECT; most--)
         for (int placement_rule = 0; placement_rule < b->n_placement_rules; placement_rule++) {
           struct block_cost *sum = &sums[at++];
           add(sum, block_at(b, rows, most, placement_rule, end - 1));
@@ -261,7 +265,8 @@ static int build(struct builder *b)
   int n = b->costs->n_blocks;
   list_cut_candidates(b);
   b->blocks = mafat_heap_calloc(
-      heap, (size_t)b->n_rows * MAFAT_N_CHOICES * N_PLACEMENT_RULES * (size_t)n, sizeof *b->blocks);
+      heap, (size_t)b->n_rows * mafat_costs_choices(b->costs) * N_PLACEMENT_RULES * (size_t)n,
+      sizeof *b->blocks);
   b->indivisible = mafat_heap_calloc(heap, (size_t)n, sizeof *b->indivisible);
   b->whole = mafat_heap_calloc(heap, (size_t)n * (size_t)(n + 1), sizeof *b->whole);
   b->before = mafat_heap_calloc(heap, (size_t)n + 1, sizeof *b->before);

@@ -168,9 +168,38 @@ START_TEST(a_limit_holds)
   while (block) block = mafat_heap_calloc(heap, 1, 1000);
   ck_assert_uint_le(mafat_heap_bytes(heap), a.limit_bytes);
   mafat_heap_free(heap, large);
-  ck_assert(mafat_heap_calloc(heap, 1, 2 << 20) != NULL);
+  ck_assert((large = mafat_heap_calloc(heap, 1, 2 << 20)) != NULL);
+  size_t n = a.bytes;
+  ck_assert(!mafat_heap_realloc(heap, large, 4 << 20) && a.bytes == n);
   mafat_heap_close(&heap);
   ck_assert_uint_eq(a.bytes, 0);
+}
+END_TEST
+
+/* A large block grows without a second copy; blocks before and after it in the list stay valid. */
+START_TEST(large_blocks_grow)
+{
+  struct mafat_heap *heap;
+  char *blocks[3];
+  enum { FIRST = 100000, STEPS_OF = 7 };
+  ck_assert_int_eq(mafat_heap_open(&heap), MAFAT_OK);
+  for (int i = 0; i < 3; i++) memset(blocks[i] = mafat_heap_calloc(heap, 1, FIRST), i + 1, FIRST);
+  for (int step = 1; step <= STEPS_OF; step++)
+    for (int i = 0; i < 3; i++) {
+      size_t n = (size_t)FIRST << step;
+      blocks[i] = mafat_heap_realloc(heap, blocks[i], n);
+      ck_assert_ptr_nonnull(blocks[i]);
+      ck_assert(blocks[i][0] == i + 1 && blocks[i][n / 2 - 1] == i + 1);
+      memset(blocks[i] + n / 2, i + 1, n / 2);
+    }
+  size_t all = 3 * ((size_t)FIRST << STEPS_OF);
+  if (heap) ck_assert_uint_le(mafat_heap_most_bytes(heap), all + 5 * 4096);
+  mafat_heap_free(heap, blocks[1]);
+  mafat_heap_free(heap, blocks[2]);
+  ck_assert(blocks[0][all / 3 - 1] == 1);
+  mafat_heap_free(heap, blocks[0]);
+  if (heap) ck_assert_uint_le(mafat_heap_bytes(heap), 4096);
+  mafat_heap_close(&heap);
 }
 END_TEST
 
@@ -197,6 +226,7 @@ Suite *heap_suite(void)
   tcase_add_test(blocks, peak_is_remembered);
   tcase_add_test(blocks, impossible_requests_are_refused);
   tcase_add_test(blocks, a_limit_holds);
+  tcase_add_test(blocks, large_blocks_grow);
   tcase_add_test(blocks, null_is_the_usual_heap);
   suite_add_tcase(suite, blocks);
   return suite;
