@@ -2,6 +2,8 @@
  * formats/onnx; the importers use its names of types. Opens files of external data. */
 #include "formats/onnx/reader.h"
 
+#include "base/part.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -237,6 +239,7 @@ static bool is_below(const char *path, const char *beside)
 /* True unless symbolic links lead to a file outside the model's folder. The folder of the model's
  * own target counts, too: caches of models link both files to one folder. A missing file fails
  * when it is opened. */
+MAFAT_PART(opening)
 static bool stays_inside(const char *own, const char *path)
 {
   const char *slash = strrchr(own, '/');
