@@ -21,6 +21,8 @@
 
 enum { MOST_BOXES = 1000000 }; /* upper limit of the option */
 
+static const double AT_ONCE = 1e-9; /* seconds of a named search that --plan-time 0 ends */
+
 void mafat_choose_add_traces(struct mafat_footprint *footprint,
                              const struct mafat_search_traces *traces)
 {
@@ -201,16 +203,75 @@ int mafat_choose_search(struct mafat_front **front, const struct mafat_search *b
   return MAFAT_OK;
 }
 
+/* Time of a search and its expected gain: counted, not measured, so that the decision is the same
+ * every time. */
+static const double MS_OF_A_LAYER = 2, GAIN = 0.02;
+
+/* True if the runs with a better plan are expected to save more time than the search takes. */
+static bool pays(const struct mafat_choice_request *r, const struct mafat_candidate *found)
+{
+  if (r->plan_seconds < 0 || r->plan_seconds > 0) return r->plan_seconds > 0;
+  double runs = r->runs > 1 ? r->runs : 1;
+  int n_searches = 1;
+  for (int threads = r->search.most_threads; threads > 1; threads /= 2) n_searches++;
+  return runs * found->ms * GAIN > n_searches * r->search.n_layers * MS_OF_A_LAYER;
+}
+
+/* Searches on. Keeps the first plan if that fails, or if it needs more memory than the budget. */
+static void search_on(struct mafat_front **made, struct mafat_choice *c,
+                      const struct mafat_choice_request *r, struct mafat_search_request *search)
+{
+  struct mafat_front *more = NULL;
+  struct mafat_search_traces traces;
+  search->plan_seconds = r->plan_seconds;
+  int code = mafat_choose_search(&more, r->by, search, NULL, &traces, NULL);
+  if (code == MAFAT_OK && mafat_front_within(more, r->budget_bytes)) {
+    mafat_front_close(made);
+    *made = more;
+    c->traces = traces;
+  } else {
+    mafat_front_close(&more);
+  }
+}
+
+/* Searches for the plan of the budget; *made is empty if whole maps do not fit. */
+static int find_quickly(struct mafat_front **made, struct mafat_choice *c,
+                        const struct mafat_choice_request *r, struct mafat_diagnostic *d)
+{
+  enum { TRACES = 32 << 10 }; /* allowance for what the search leaves in memory */
+  struct mafat_search_request search = r->search;
+  search.plan_seconds = -1;
+  search.budget_bytes = r->budget_bytes > TRACES ? r->budget_bytes - TRACES : 1;
+  int code = mafat_choose_search(made, r->by, &search, NULL, &c->traces, d);
+  const struct mafat_candidate *found = code ? NULL : mafat_front_within(*made, r->budget_bytes);
+  if (found && pays(r, found)) search_on(made, c, r, &search);
+  return code;
+}
+
+/* Finds a front with a plan for the budget, if there is one: *made, or the one that is known. */
+static int find(const struct mafat_front **front, struct mafat_front **made,
+                struct mafat_choice *c, const struct mafat_choice_request *r,
+                struct mafat_diagnostic *d)
+{
+  int code = r->quick ? find_quickly(made, c, r, d) : MAFAT_OK;
+  *front = *made;
+  if (code || (*made && mafat_front_within(*made, r->budget_bytes))) return code;
+  mafat_front_close(made);
+  *front = r->front;
+  c->traces = r->traces;
+  if (r->front && r->by == mafat_search_at(0)) return MAFAT_OK;
+  code = mafat_choose_search(made, r->by, &r->search, &r->timed, &c->traces, d);
+  *front = *made;
+  return code;
+}
+
 static int take_found(struct mafat_choice *c, const struct mafat_choice_request *r,
                       struct mafat_diagnostic *d)
 {
   struct mafat_front *made = NULL;
-  c->traces = r->traces;
-  bool known = r->front && r->by == mafat_search_at(0);
-  int code =
-      known ? MAFAT_OK : mafat_choose_search(&made, r->by, &r->search, &r->timed, &c->traces, d);
+  const struct mafat_front *front;
+  int code = find(&front, &made, c, r, d);
   if (code) return code;
-  const struct mafat_front *front = known ? r->front : made;
   const struct mafat_candidate *found = mafat_front_within(front, r->budget_bytes);
   if (!found) found = &front->list[0];
   code = take(c, r, r->search.options->algorithm, found->threads, found->spec, d);
@@ -334,18 +395,22 @@ int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_bas
     return mafat_fail(d, MAFAT_EINVAL,
                       "expected an algorithm (auto, direct, winograd, winograd-large), found %.60s",
                       o->algorithm);
-  if (!(o->plan_seconds >= 0 && o->plan_seconds <= 1e6))
-    return mafat_fail(d, MAFAT_EINVAL, "expected 0 to 1000000 seconds to plan");
+  if (!(o->plan_seconds <= 1e6))
+    return mafat_fail(d, MAFAT_EINVAL, "expected at most 1000000 seconds to plan");
+  if (!(o->runs >= 0)) return mafat_fail(d, MAFAT_EINVAL, "expected 0 or more runs");
   mafat_calibration_load(&basis->calibration, cpu, &o->warnings);
   if (!budget.bytes) budget = opening->machine;
   *r = (struct mafat_choice_request){
       .search = {.options = &basis->options, .calibration = &basis->calibration,
-                 .plan_seconds = o->plan_seconds,
+                 .plan_seconds = !o->search ? 0 : o->plan_seconds < 0 ? AT_ONCE : o->plan_seconds,
                  .memory_bytes = o->best_effort ? opening->machine.bytes : budget.bytes,
                  .machine_bytes = opening->machine.bytes,
                  .memory_source = o->best_effort ? opening->machine.source : budget.source,
                  .most_threads = o->threads == MAFAT_THREADS_AUTO ? processors() : 0},
       .plan = o->plan,
+      .quick = !o->search,
+      .plan_seconds = o->plan_seconds,
+      .runs = o->runs,
       .budget_bytes = budget.bytes, .budget_source = budget.source, .best_effort = o->best_effort};
   return take_search(r, o->search, d);
 }

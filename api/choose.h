@@ -28,6 +28,10 @@ struct mafat_choice_request {
   struct mafat_search_request search;
   const char *plan;       /* NULL: search */
   const struct mafat_search *by; /* the search, if there is no plan */
+  bool quick;             /* no search is named: search for the plan of this budget first */
+  double plan_seconds;    /* then: as in mafat_model_options; the search for all budgets has no time
+                             limit, so that outputs do not depend on it */
+  double runs;            /* expected number of runs; 0: one */
   bool is_timed;          /* the search times plans */
   struct mafat_plan_timer_options timed; /* set by mafat_choose_time, without network; weights NULL:
                                             times are predicted */

@@ -169,7 +169,10 @@ struct mafat_model_options {
                            must not change until the model is closed */
   int n_constants;
   double plan_seconds;  /* time limit of the search, which may then find other plans at other times;
-                           default: a limit on candidates, the same on every machine */
+                           below 0: the first plan is used. Default: the search continues after the
+                           first plan if that pays, with a limit on candidates, the same on every
+                           machine. Without `search`, outputs do not depend on it, and there is no
+                           time limit if whole maps do not fit */
   const struct mafat_rank_link *link;
   const char *frames;   /* format of video frames (mafat_video.h): "640x480:yuv420p", yuvj420p,
                            nv12, yuyv, rgb24, mjpeg. The arena holds one; default: no video */
@@ -177,6 +180,8 @@ struct mafat_model_options {
                            overwrite rows that it has read */
   bool frames_outside;  /* frames are in the caller's memory, without room in the arena */
   size_t beside_bytes;  /* part of the budget that the caller uses, such as a camera's buffers */
+  double runs;          /* number of runs that the model is opened for: a search pays if it saves
+                           more time in these than it takes; default 1 */
 };
 
 struct mafat_model;

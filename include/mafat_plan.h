@@ -272,8 +272,9 @@ struct mafat_front_facts {
 };
 
 /* Describes plan `index` of the front, by rising bytes and falling milliseconds. A plan in the
- * options is ignored. The first plan needs the fewest bytes; a model uses the last one within its
- * budget. MAFAT_EINVAL: out of range. */
+ * options is ignored. The first plan needs the fewest bytes. If whole maps fit the budget, a model
+ * uses its first plan (mafat_model_options.plan_seconds), else the last one within the budget.
+ * MAFAT_EINVAL: out of range. */
 MAFAT_API int mafat_dry_run_front(const struct mafat_dry_run *dry_run, int index,
                                 struct mafat_front_facts *facts);
 /* Writes budgets worth comparing, rising: from the smallest that fits a plan to the largest that

@@ -58,6 +58,7 @@ check,test,full  cpu    tests/cli/pack_weights.sh
 test,full        cpu    tests/cli/pack_graph.sh
 test,full        cpu    tests/cli/numbers.sh
 check,test,full  cpu    tests/cli/shapes.sh
+test,full        cpu    tests/cli/plan_time.sh
 check,test,full  cpu    tests/cli/readme.sh
 test,full        cpu    tests/cli/man_examples.sh
 test,full        cpu    tests/cli/readme_commands.sh

@@ -106,11 +106,18 @@ static double usual_ms(const struct mafat_model *model)
   return unsure * plan.latency_ms;
 }
 
+static struct mafat_model_options model_options(struct mafat_session *s)
+{
+  struct mafat_model_options m = mafat_session_model_options(s);
+  m.runs = 1e6; /* requests until it ends */
+  return m;
+}
+
 static int open_model(struct serving *s)
 {
   struct mafat_session *session = &s->session;
   struct mafat_model_facts facts = {.size = sizeof facts};
-  struct mafat_model_options m = mafat_session_model_options(session);
+  struct mafat_model_options m = model_options(session);
   int code = mafat_session_read_names(session);
   if (code == MAFAT_OK) code = mafat_session_open_dry_run(session, &s->dry_run, &m, &session->d);
   m.warnings = (struct mafat_warning_sink){NULL, NULL}; /* the dry run printed them */
@@ -205,7 +212,7 @@ static int serve(struct serving *s)
 /* Implements --predict: reports the plan that the server would open. */
 static int predict(struct serving *s)
 {
-  struct mafat_model_options m = mafat_session_model_options(&s->session);
+  struct mafat_model_options m = model_options(&s->session);
   m.warnings = (struct mafat_warning_sink){NULL, NULL};
   mafat_session_open_dry_run(&s->session, &s->dry_run, &m,
                              NULL); /* the next call reports a failure */

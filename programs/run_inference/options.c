@@ -291,7 +291,7 @@ static int check_ranks(const struct mafat_options *o, struct mafat_diagnostic *d
     return mafat_fail(d, MAFAT_EINVAL,
                       "--memory expects one size, or one for each of %d ranks, found %d", o->ranks,
                       o->memory.n);
-  if (o->ranks && o->plan_seconds > 0 && (!o->share || strcmp(o->share, "best") != 0 || o->plan))
+  if (o->ranks && o->plan_seconds >= 0 && (!o->share || strcmp(o->share, "best") != 0 || o->plan))
     return mafat_fail(d, MAFAT_EINVAL,
                       "--plan-time with --ranks expects --search best: the others try a few plans, "
                       "whatever the time");
@@ -305,7 +305,7 @@ static int check_search(const struct mafat_options *o, struct mafat_diagnostic *
 {
   struct mafat_search_facts f = {.size = sizeof f};
   find_search(o->plan ? NULL : o->search, &f);
-  if (!f.timed && o->plan_seconds > 0)
+  if (!f.timed && o->plan_seconds >= 0)
     return mafat_fail(d, MAFAT_EINVAL,
                       "--plan-time makes no sense with --search %s: it tries a few plans, whatever "
                       "the time",

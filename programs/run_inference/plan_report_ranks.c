@@ -167,7 +167,7 @@ static void put_json(const struct mafat_ranks_facts *f, const struct rank_row *r
  * smaller numbers the other half. */
 static struct mafat_ranks_request request(const struct mafat_options *o, int n_ranks)
 {
-  const double seconds = o->plan_seconds / 2;
+  const double seconds = o->plan_seconds < 0 ? 0 : (o->plan_seconds + 1e-9) / 2;
   return (struct mafat_ranks_request){.size = sizeof(struct mafat_ranks_request),
                                       .n_ranks = n_ranks,
                                       .search = o->share,

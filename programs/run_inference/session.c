@@ -149,6 +149,8 @@ const char *mafat_session_picture(const struct mafat_session *s)
   return !o->n_images || strcmp(o->images[0], "-") == 0 ? NULL : o->images[0];
 }
 
+enum { FRAMES = 10000 }; /* assumed for video */
+
 MAFAT_PART(opening) struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
 {
   const struct mafat_options *o = &s->options;
@@ -163,6 +165,9 @@ MAFAT_PART(opening) struct mafat_model_options mafat_session_model_options(struc
   m.frames_stay = o->overlay;
   m.frames_outside = o->camera;
   m.beside_bytes = s->frames_beside;
+  m.plan_seconds = o->plan_seconds < 0 ? 0 : o->plan_seconds > 0 ? o->plan_seconds : -1;
+  double n_images = o->n_images > 1 ? o->n_images : 1;
+  m.runs = mafat_options_video(o) ? FRAMES : o->repeat * n_images;
   m.link = s->link;
   m.warnings = (struct mafat_warning_sink){mafat_session_warn, s};
   return m;

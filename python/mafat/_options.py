@@ -49,7 +49,8 @@ if TYPE_CHECKING:
         pad: float               # byte that fills the border of a letterbox
         decode: str              # head of an ONNX or TFLite file: "yolov8", ..., "classes", "auto", "none"
         constants: Sequence[str]  # "NAME=FILE": inputs of such files that are constants
-        plan_seconds: float      # limit of the search for a plan
+        plan_seconds: float      # limit of the search for a plan; below 0: the first plan
+        runs: float              # expected number: a search pays in many; default 1
 
 
 class Arena(Handle):

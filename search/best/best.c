@@ -9,6 +9,7 @@
 #include "predictor/planning/planning.h"
 #include "search/best/depthwise.h"
 #include "search/best/proposer.h"
+#include "search/best/quick.h"
 #include "search/common/effort.h"
 #include "search/least/least.h"
 #include "search/least/grouping.h"
@@ -16,6 +17,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
   MAX_FINALISTS = 36,
@@ -25,11 +27,14 @@ enum {
   FEW_LAYERS = 200     /* networks that are searched within a second */
 };
 
+static const double NEAR = 1.03; /* error of the sums of costs, relative to a laid out plan */
+
 /* ---- proposals ---- */
 
 static int propose_all(struct mafat_proposer *s)
 {
   double disk = s->request->calibration->disk_ns, dear = 1e6;
+  if (s->request->most_ms > 0) s->most_ns = s->request->most_ms * 1e6 * NEAR;
   int code = mafat_proposer_descend(s, 0, false, 0);
   if (s->request->least) return code;
   /* A kept byte saves at most the time of reading it. */
@@ -166,8 +171,9 @@ static int add_groupings(const struct mafat_proposer *s, struct mafat_front *f)
 static int lay_out(struct mafat_proposer *s, struct mafat_front *f)
 {
   bool narrow = has_narrow_weights(s);
-  int code = add_seeds(s, f);
-  if (code == MAFAT_OK) code = add_groupings(s, f);
+  bool all = s->request->most_ms <= 0;
+  int code = all ? add_seeds(s, f) : MAFAT_OK;
+  if (code == MAFAT_OK && all) code = add_groupings(s, f);
   for (int i = 0; i < s->n_proposals && code == MAFAT_OK && mafat_effort_left(s->request, 0); i++) {
     code = mafat_front_add(f, s->request, s->proposals[i].spec, s->d);
     if (code == MAFAT_OK && narrow) code = add_with_usual_ring(s, f, s->proposals[i].spec);
@@ -252,6 +258,43 @@ static int add_depthwise(struct mafat_front *f, const struct mafat_search_reques
   return code;
 }
 
+/* ---- one budget ---- */
+
+/* The algorithms of a candidate. MAFAT_ENOMEM. */
+static int copy_algorithms(enum mafat_algorithm **out, const struct mafat_candidate *c,
+                           const struct mafat_search_request *r, struct mafat_diagnostic *d)
+{
+  struct mafat_plan_options options = *r->options;
+  struct mafat_plan *plan;
+  size_t n = (size_t)r->n_layers;
+  options.n_threads = c->threads;
+  int code = mafat_plan_make(&plan, c->spec, r->network, r->n_layers, &options, d);
+  if (code) return code;
+  *out = mafat_heap_calloc(options.heap, n, sizeof **out);
+  if (*out) memcpy(*out, plan->algorithms, n * sizeof **out);
+  mafat_plan_close(&plan);
+  return *out ? MAFAT_OK : MAFAT_ENOMEM;
+}
+
+/* Finds the plan for the request's budget; *done: it is enough, or there is none. Else the search
+ * continues with its algorithms, so that they do not depend on how long it takes. */
+static int find_first(struct mafat_front *f, struct mafat_search_request *r,
+                      struct mafat_plan_options *options, bool *done, struct mafat_diagnostic *d)
+{
+  enum mafat_algorithm *algorithms = NULL;
+  *done = false;
+  if (r->budget_bytes == 0 || r->least) return MAFAT_OK;
+  int code = for_threads(f, r, mafat_quick_find, d);
+  if (code) return code;
+  mafat_front_reduce(f);
+  if (f->n > 0) r->most_ms = f->list[f->n - 1].ms;
+  *done = f->n == 0 || r->plan_seconds < 0;
+  if (*done || options->algorithm != MAFAT_AUTO) return MAFAT_OK;
+  code = copy_algorithms(&algorithms, &f->list[f->n - 1], r, d);
+  options->algorithms = algorithms;
+  return code;
+}
+
 /* ---- search ---- */
 
 /* Adds all finalists, assigns offsets, and keeps the best. */
@@ -264,6 +307,8 @@ static int find_all(struct mafat_front *f, const struct mafat_search_request *r,
   if (code == MAFAT_OK && f->n == 0)
     code = mafat_fail(d, MAFAT_ELIMIT, "%s: no plan has countable bytes", r->network->path);
   if (code == MAFAT_OK) code = mafat_front_assign_offsets(f, r, d);
+  for (int i = 0; i < f->n && code == MAFAT_OK; i++)
+    code = mafat_candidate_name_algorithms(&f->list[i], r, f->heap, d);
   return code;
 }
 
@@ -273,6 +318,7 @@ int mafat_search_front(struct mafat_front **out, const struct mafat_search_reque
   struct mafat_plan_options options = *request->options;
   struct mafat_search_request r = *request;
   struct mafat_front *f = NULL;
+  bool done = false;
   *out = NULL;
   r.options = &options;
   if (r.plan_seconds > 0) r.plan_ends = mafat_effort_now() + (long long)(r.plan_seconds * 1e9);
@@ -280,7 +326,8 @@ int mafat_search_front(struct mafat_front **out, const struct mafat_search_reque
   mafat_heap_limit(options.heap, r.allowance);
   if (code == MAFAT_OK) code = mafat_op_schedule_memo_open(&options.orders, options.heap);
   if (code == MAFAT_OK) code = mafat_front_open(&f);
-  if (code == MAFAT_OK) code = find_all(f, &r, d);
+  if (code == MAFAT_OK) code = find_first(f, &r, &options, &done, d);
+  if (code == MAFAT_OK && !done) code = find_all(f, &r, d);
   if (code == MAFAT_OK) f->search_bytes = mafat_heap_most_bytes(options.heap);
   if (code == MAFAT_OK) *out = f;
   else mafat_front_close(&f);

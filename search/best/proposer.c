@@ -322,6 +322,7 @@ static int propose(struct mafat_proposer *s, int state)
   int code = describe(s, state, &spec);
   if (code) return code;
   s->proposals[s->n_proposals++] = (struct mafat_proposal){spec, bytes_of(s, state), end->ns};
+  if (s->n_proposals == 1) s->most_ns = fmin(s->most_ns, s->slowest * end->ns);
   return MAFAT_OK;
 }
 
@@ -340,6 +341,7 @@ int mafat_proposer_descend(struct mafat_proposer *s, double price, bool reads, i
       s->arena = peak * (1 - 1e-4);
       continue;
     }
+    if (state_at(s, s->costs->n_blocks, state)->ns > s->most_ns) return MAFAT_OK;
     int code = propose(s, state);
     if (code) return code;
     peak = fmin(state_at(s, s->costs->n_blocks, state)->peak, s->arena);
@@ -384,7 +386,11 @@ static void price_groups(struct mafat_proposer *s)
 int mafat_proposer_open(struct mafat_proposer *s, const struct mafat_search_request *request,
                         const struct mafat_cost_scope *scope, struct mafat_diagnostic *d)
 {
-  *s = (struct mafat_proposer){.request = request, .heap = request->options->heap, .d = d};
+  *s = (struct mafat_proposer){.request = request,
+                               .heap = request->options->heap,
+                               .most_ns = INFINITY,
+                               .slowest = INFINITY,
+                               .d = d};
   int code = mafat_costs_make(&s->costs, request, scope, d);
   if (code == MAFAT_OK) code = find_fetch_sizes(s);
   if (code) return code;

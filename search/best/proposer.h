@@ -29,6 +29,8 @@ struct mafat_proposer {
   enum mafat_algorithm *algorithms;    /* [layer]: in the proposed sequence */
   int *layers;                         /* identity: 0, 1, 2 ... */
   float group_ns;                      /* minimum gain of an additional group */
+  double most_ns; /* slower sequences end a descent; as opened: none does */
+  double slowest; /* the same, relative to the first proposal */
   double arena, price; /* bytes for maps, scratch and loaded weights; ns per kept byte */
   bool reads;          /* loaded or streamed weights are allowed */
   int ring;            /* reads in the ring */

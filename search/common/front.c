@@ -129,6 +129,18 @@ int mafat_candidate_measure_better(struct mafat_candidate *c, const struct mafat
   return code;
 }
 
+int mafat_front_put(struct mafat_front *f, const struct mafat_candidate *c)
+{
+  struct mafat_candidate *grown =
+      mafat_heap_realloc(f->heap, f->list, (size_t)(f->n + 1) * sizeof *grown);
+  if (!grown) return MAFAT_ENOMEM;
+  f->list = grown;
+  grown[f->n] = *c;
+  int code = mafat_spec_copy(&grown[f->n].spec, c->spec, f->heap);
+  if (code == MAFAT_OK) f->n++;
+  return code;
+}
+
 int mafat_front_add(struct mafat_front *f, const struct mafat_search_request *r,
                     const struct mafat_spec *spec, struct mafat_diagnostic *d)
 {
@@ -138,11 +150,27 @@ int mafat_front_add(struct mafat_front *f, const struct mafat_search_request *r,
       (code == MAFAT_OK && c.charge_bytes == SIZE_MAX))
     return MAFAT_OK;
   if (code) return code;
-  struct mafat_candidate *grown =
-      mafat_heap_realloc(f->heap, f->list, (size_t)(f->n + 1) * sizeof *grown);
-  if (grown) f->list = grown;
-  if (!grown || mafat_spec_copy(&c.spec, spec, f->heap)) return MAFAT_ENOMEM;
-  f->list[f->n++] = c;
+  c.spec = (struct mafat_spec *)(uintptr_t)spec;
+  return mafat_front_put(f, &c);
+}
+
+/* ---- algorithms ---- */
+
+int mafat_candidate_name_algorithms(struct mafat_candidate *c, const struct mafat_search_request *r,
+                                    struct mafat_heap *heap, struct mafat_diagnostic *d)
+{
+  struct mafat_plan *plan;
+  struct mafat_spec *named = NULL, *copy = NULL;
+  if (!r->options->algorithms) return MAFAT_OK;
+  int code = make_plan(&plan, c, r, c->spec, d);
+  if (code) return code;
+  code = mafat_plan_spec(&named, plan, r->network);
+  if (code == MAFAT_OK) code = mafat_spec_copy(&copy, named, heap);
+  mafat_spec_close(&named);
+  mafat_plan_close(&plan);
+  if (code) return code;
+  mafat_spec_close(&c->spec);
+  c->spec = copy;
   return MAFAT_OK;
 }
 

@@ -56,6 +56,15 @@ int mafat_front_open(struct mafat_front **out);
 int mafat_front_add(struct mafat_front *front, const struct mafat_search_request *request,
                     const struct mafat_spec *spec, struct mafat_diagnostic *d);
 
+/* Adds a copy of a measured candidate. MAFAT_ENOMEM. */
+int mafat_front_put(struct mafat_front *front, const struct mafat_candidate *c);
+
+/* Writes the options' `algorithms`, if there are any, into the candidate's spec, which is in
+ * `heap`. MAFAT_ENOMEM. */
+int mafat_candidate_name_algorithms(struct mafat_candidate *c,
+                                    const struct mafat_search_request *request,
+                                    struct mafat_heap *heap, struct mafat_diagnostic *d);
+
 /* Removes candidates that another one beats in (bytes, ms), closes their specs, and sorts the rest
  * by bytes. */
 void mafat_front_reduce(struct mafat_front *front);

@@ -24,7 +24,8 @@ struct mafat_search_request {
   const struct mafat_footprint *footprint;
   const struct mafat_calibration *calibration;
   int most_threads; /* the search chooses 1 ... most_threads; 0: it uses options->n_threads */
-  double plan_seconds; /* time limit; 0: the search's default effort */
+  double plan_seconds; /* time limit; 0: the search's default effort; below 0: the first plan for
+                          budget_bytes is enough */
   const char *words; /* parameters of the search (search.h); NULL: defaults */
   /* budgets that bound the memory of the search: of the plan, and of the machine; 0: no bound */
   size_t memory_bytes, machine_bytes;
@@ -38,6 +39,9 @@ struct mafat_search_request {
   /* find only the plan with the smallest arena (search/least/least.h); if the search chooses the
    * number of threads, it chooses 1 */
   bool least;
+  /* search `best` returns plans for this budget only, nothing if whole maps do not fit; 0: all */
+  size_t budget_bytes;
+  double most_ms; /* plans that are slower are not wanted; 0: all are */
 };
 
 #endif

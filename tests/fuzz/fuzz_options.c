@@ -78,7 +78,7 @@ static void check(const struct mafat_options *o, int argc)
           o->layers >= 0 && o->layers <= 10000);
   require(o->ranks >= 0 && o->ranks <= 64 && o->link.bits >= 0 && isfinite(o->link.bits) &&
           o->link.seconds >= 0 && isfinite(o->link.seconds));
-  require(o->plan_seconds >= 0 && o->plan_seconds <= 1e6 && o->max_boxes >= 0 && o->sweep.n >= 0 &&
+  require(o->plan_seconds >= -1 && o->plan_seconds <= 1e6 && o->max_boxes >= 0 && o->sweep.n >= 0 &&
           o->sweep.n <= MAFAT_OPTION_SIZES_ROOM);
   for (int i = 0; i < o->sweep.n; i++)
     require(o->sweep.list[i] > 0 && (i == 0 || o->sweep.list[i] >= o->sweep.list[i - 1]));

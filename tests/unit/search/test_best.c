@@ -1,4 +1,4 @@
-/* Covers search/best/{best, costs, proposer, spans}.c, search/common/front.c,
+/* Covers search/best/{best, costs, proposer, quick, spans}.c, search/common/front.c,
  * predictor/kinds/{conv, reorg}.c: the search for the best plans: what it promises of its front, on
  * random networks and on real ones. That the plans are the best to measure is checked by timing
  * them: tests/search/check_search.py. */
@@ -325,6 +325,100 @@ START_TEST(the_same_request_gives_the_same_front)
 }
 END_TEST
 
+/* ---- one budget ---- */
+
+/* A random network with a random request; cfg: its text. */
+static void set_up_random(struct search *s, int seed, char *cfg)
+{
+  struct test_rng rng = test_rng((uint64_t)seed);
+  struct test_network_style style = test_network_style();
+  test_random_network(&rng, &style, cfg, TEST_CFG_ROOM);
+  set_up(s, test_network(cfg));
+  random_options(s, &rng);
+}
+
+/* Budgets of a front: from the least that fits to more than the fastest plan needs. */
+enum { BUDGETS = 5 };
+
+static size_t budget_at(const struct mafat_front *f, int i)
+{
+  size_t least = f->list[0].charge_bytes, most = f->list[f->n - 1].charge_bytes * 5 / 4;
+  return least + (most - least) / (BUDGETS - 1) * (size_t)i;
+}
+
+/* The first plan for a budget fits it, says what it needs, and is not far from the best. */
+START_TEST(the_first_plan_is_within_its_budget)
+{
+  char cfg[TEST_CFG_ROOM];
+  struct search s;
+  set_up_random(&s, 1000 + _i, cfg);
+  struct mafat_front *all = find_front(&s);
+  s.request.plan_seconds = -1;
+  for (int i = 0; i < BUDGETS; i++) {
+    s.request.budget_bytes = budget_at(all, i);
+    struct mafat_front *f = find_front(&s);
+    const struct mafat_candidate *best = mafat_front_within(all, s.request.budget_bytes);
+    for (int k = 0; k < f->n; k++)
+      if (f->list[k].charge_bytes > s.request.budget_bytes || f->list[k].ms > 1.3 * best->ms)
+        test_fail_case(cfg, text_of(&f->list[k]), "%zu bytes of %zu, %g ms, the best has %g",
+                       f->list[k].charge_bytes, s.request.budget_bytes, f->list[k].ms, best->ms);
+    if (f->n) check_front(&s, f, cfg);
+    mafat_front_close(&f);
+  }
+  mafat_front_close(&all);
+  mafat_network_close(&s.network);
+}
+END_TEST
+
+/* Algorithms of the plan that a search takes; NULL: none. */
+static enum mafat_algorithm *find_algorithms(struct search *s, double seconds)
+{
+  struct mafat_plan *plan;
+  struct mafat_plan_options options = s->options;
+  size_t bytes = (size_t)s->request.n_layers * sizeof *plan->algorithms;
+  s->request.plan_seconds = seconds;
+  struct mafat_front *f = find_front(s);
+  const struct mafat_candidate *c =
+      f->n ? mafat_front_within(f, s->request.budget_bytes) : NULL;
+  enum mafat_algorithm *algorithms = NULL;
+  if (c) {
+    options.n_threads = c->threads;
+    ck_assert_int_eq(mafat_plan_read(&plan, text_of(c), s->network, s->request.n_layers, &options,
+                                     NULL),
+                     MAFAT_OK);
+    algorithms = memcpy(malloc(bytes), plan->algorithms, bytes);
+    mafat_plan_close(&plan);
+  }
+  mafat_front_close(&f);
+  return algorithms;
+}
+
+/* However long a search takes: outputs depend on algorithms only. */
+START_TEST(algorithms_do_not_depend_on_the_time_of_the_search)
+{
+  static const double seconds[] = {0 /* no limit */, 1e-9, 0.003, 0.03};
+  char cfg[TEST_CFG_ROOM];
+  struct search s;
+  set_up_random(&s, 2000 + _i, cfg);
+  struct mafat_front *all = find_front(&s);
+  for (int i = 0; i < BUDGETS; i++) {
+    s.request.budget_bytes = budget_at(all, i);
+    enum mafat_algorithm *first = find_algorithms(&s, -1);
+    for (size_t k = 0; k < sizeof seconds / sizeof *seconds; k++) {
+      enum mafat_algorithm *other = find_algorithms(&s, seconds[k]);
+      if (!first != !other ||
+          (first && memcmp(first, other, (size_t)s.request.n_layers * sizeof *first)))
+        test_fail_case(cfg, "", "other algorithms in %zu bytes after %g s",
+                       s.request.budget_bytes, seconds[k]);
+      free(other);
+    }
+    free(first);
+  }
+  mafat_front_close(&all);
+  mafat_network_close(&s.network);
+}
+END_TEST
+
 /* ---- real networks ---- */
 
 struct real {
@@ -448,6 +542,8 @@ Suite *best_suite(void)
   tcase_add_loop_test(front, a_front_beats_the_usual_plans, 0, test_seeds(40));
   tcase_add_loop_test(front, a_frame_that_stays_makes_no_other_plans, 0, 4);
   tcase_add_loop_test(front, the_same_request_gives_the_same_front, 0, test_seeds(10));
+  tcase_add_loop_test(front, the_first_plan_is_within_its_budget, 0, test_seeds(20));
+  tcase_add_loop_test(front, algorithms_do_not_depend_on_the_time_of_the_search, 0, test_seeds(10));
   suite_add_tcase(suite, front);
   TCase *real = tcase_create("real");
   tcase_set_timeout(real, 120);
