@@ -8,7 +8,7 @@
 #include "transform/op_order.h"
 
 /* The usual `effort`. It takes a few seconds, or less if an order is proven to be the best
- * before. */
+ * earlier. */
 enum { MAFAT_USUAL_EFFORT = 100 * 1000 * 1000 };
 
 /* Fills order[n_operators], and `sorted` with the order's peak. MAFAT_OP_ORDER_BEST stops after

@@ -1,6 +1,6 @@
 /* Searches for the order with the smallest peak, by dynamic programming over the sets of operators
  * that have run. For each set, only the order with the smallest peak is kept. Sets are processed
- * from the smallest to the largest. Of those with the same number of operators, only the most
+ * from the smallest to the largest. Of the sets with the same number of operators, only the most
  * promising ones are kept. If none had to be dropped, the order found is proven to be minimal.
  * Otherwise the search is repeated with more sets, until the effort is spent. Called by
  * transform/op_schedule.c. Allocates sets in the scheduler's heap.
@@ -16,7 +16,7 @@
 #include <string.h>
 
 enum {
-  /* sets kept of each size in the first search; factor of each repetition */
+  /* sets kept of each size in the first search; factor by which each repetition keeps more */
   FIRST_WIDTH = 8, WIDER = 4,
   MOST_SET_BYTES = 1 << 20,    /* for all sets: few, as planning counts against the budget */
   MOST_TRACES = 1 << 16

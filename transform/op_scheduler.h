@@ -1,5 +1,5 @@
-/* A graph of operators and buffers to be ordered, and a walk that runs the operators one by one and
- * counts the bytes in memory.
+/* A graph of buffers and of operators that are to be ordered, and a walk that runs the operators
+ * one by one and counts the bytes in memory.
  *
  * Operators read and make buffers. A buffer is *live*, that is in memory, from the first operator
  * that makes a part of it to its last reader. A buffer without a maker is live from the start.

@@ -196,9 +196,9 @@ static int lanes_of_parts(const struct splitter *c)
   return lanes;
 }
 
-/* Returns the unit of channel bounds. All layers of the split have the same bounds, so it is the
- * largest of their units, and at least a channel block. The last layer's unit does not count: a
- * layer that sums over split channels divides its input, not its output. */
+/* Returns the unit of channel bounds, which all layers of the split share: lanes_of_parts, if that
+ * is not 0; else the largest unit of a layer, and at least a channel block. The last layer's unit
+ * does not count: a layer that sums over split channels divides its input, not its output. */
 static int find_channel_unit(const struct splitter *c)
 {
   int unit = lanes_of_parts(c);

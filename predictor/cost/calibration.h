@@ -16,7 +16,7 @@ enum mafat_term {
    * each block of rows */
   MAFAT_TERM_STEP,
   MAFAT_TERM_UNIT,             /* kernel calls, each for a block of rows and a panel */
-  MAFAT_TERM_CONV_MACS,        /* products of kernels 3x3 and larger, whole vectors */
+  MAFAT_TERM_CONV_MACS,        /* products of kernels 3x3 and larger, in whole vectors */
   MAFAT_TERM_POINT_MACS,       /* products of 1x1 convolutions */
   MAFAT_TERM_WINOGRAD_MACS,    /* products of transformed tiles */
   MAFAT_TERM_TAPS,             /* register tiles times taps, of all three kinds above */
@@ -38,7 +38,7 @@ enum mafat_term {
   MAFAT_TERM_REORDERED,        /* floats copied one by one across the whole map: reorg */
   MAFAT_TERM_BOX_VALUES,       /* values of detection heads, activated row by row */
   MAFAT_TERM_CLASS_VALUES,     /* values of detection heads, read pixel by pixel; softmax */
-  MAFAT_TERM_DENSE_MACS,       /* connected and local layers */
+  MAFAT_TERM_DENSE_MACS,       /* products of connected and local layers */
   /* Bytes farther away than a core's own caches (far), and those among them that come from memory
    * (cold). The price of cold bytes is added to that of far bytes. */
   MAFAT_TERM_WEIGHTS_FAR,
@@ -53,12 +53,12 @@ enum mafat_term {
   /* Work of integer kernels. A quad is four input channels of one tap. */
   MAFAT_TERM_INTEGER_CALLS,     /* kernel calls, each for a block of rows and a panel or channel
                                    block */
-  MAFAT_TERM_INTEGER_MACS,      /* products of convolutions, whole vectors of quads */
+  MAFAT_TERM_INTEGER_MACS,      /* products of convolutions, in whole vectors of quads */
   MAFAT_TERM_INTEGER_TAPS,      /* register tiles times quads */
   MAFAT_TERM_INTEGER_RUNS,      /* inner loops entered */
   MAFAT_TERM_INTEGER_TILES,     /* register tiles */
-  MAFAT_TERM_INTEGER_DEPTHWISE, /* products and columns of pairs of rows, whole vectors */
-  MAFAT_TERM_INTEGER_OUTPUTS,   /* sums rescaled, whole vectors */
+  MAFAT_TERM_INTEGER_DEPTHWISE, /* products of pairs of rows, and their columns, in whole vectors */
+  MAFAT_TERM_INTEGER_OUTPUTS,   /* sums rescaled, in whole vectors */
   MAFAT_TERM_INTEGER_BLENDED,   /* outputs of element-wise operations */
   MAFAT_TERM_INTEGER_MAPPED,    /* values looked up in a table, quantized or dequantized */
   MAFAT_N_TERMS
@@ -70,8 +70,9 @@ struct mafat_calibration {
   double fit_error; /* median relative error of the fit over layers; 0: unknown */
   int lanes, tile_pixels, tile_vectors; /* floats per vector; pixels and vectors of filters of a
                                            register tile */
-  int few_filters, few_pixels; /* a panel of at most few_filters filters is narrow: another level
-                                  computes it, with register tiles of few_pixels; 0: none is */
+  /* a panel of at most few_filters filters is narrow: another level computes it, with register
+   * tiles of few_pixels; 0: no panel is narrow */
+  int few_filters, few_pixels;
   /* as lanes, tile_pixels and tile_vectors, for integer kernels; integer_lanes: sums per vector */
   int integer_lanes, integer_pixels, integer_vectors;
   double near_bytes, far_bytes; /* bytes in a core's own caches; in the last cache before memory */
@@ -87,7 +88,8 @@ struct mafat_calibration {
 /* Built-in prices of a kernel level, with the integer kernels that processors of that level usually
  * have. */
 void mafat_calibration_defaults(struct mafat_calibration *c, const char *cpu);
-/* Sets the integer kernels to another row of base/levels.def; also the prices, unless measured. */
+/* Selects the integer kernels of another row of base/levels.def, and sets their prices, unless
+ * these were measured. */
 void mafat_calibration_set_integers(struct mafat_calibration *c, const char *kernels);
 
 /* Returns the term's name in lower case, such as "conv_macs". */

@@ -1,6 +1,7 @@
-/* Predicts the milliseconds of a plan by a dry walk of its schedule. Called by api/choose.c, the
- * searches (search/best, search/common, search/motes), predictor/transfers/prices.c and
- * runner/calibrate. Opens a schedule and fetches in the plan's heap, and closes them. */
+/* Predicts the milliseconds of a plan by walking over its schedule without running it. Called by
+ * api/choose.c, the searches (search/best, search/common, search/motes),
+ * predictor/transfers/prices.c and runner/calibrate. Opens a schedule and fetches in the plan's
+ * heap, and closes them. */
 #include "predictor/cost/latency.h"
 
 #include "predictor/schedule/fetches.h"

@@ -1,7 +1,7 @@
-/* Predicts the milliseconds of a plan by a dry walk of its schedule. A step costs its work (work.h)
- * times the calibration's prices. Reads of weights (fetches.h) overlap with the steps, as far ahead
- * as the plan's ring allows. Called by api/, the searches (search/common, search/best,
- * search/motes), predictor/transfers/prices.c and runner/calibrate. */
+/* Predicts the milliseconds of a plan by walking over its schedule without running it. A step costs
+ * its work (work.h) times the calibration's prices. Reads of weights (fetches.h) overlap with the
+ * steps, as far ahead as the plan's ring allows. Called by api/, the searches (search/common,
+ * search/best, search/motes), predictor/transfers/prices.c and runner/calibrate. */
 #ifndef MAFAT_PREDICTOR_COST_LATENCY_H
 #define MAFAT_PREDICTOR_COST_LATENCY_H
 

@@ -67,8 +67,8 @@ struct mafat_prediction {
 
 enum {
   MAFAT_PAGE = 4096,
-  /* For each thread but the first. PAGES: touched stack and descriptor. CHARGE: the kernel's stack
-   * and record. */
+  /* For each thread but the first. PAGES: bytes touched of its stack and descriptor. CHARGE: bytes
+   * of the kernel's stack and record for it. */
   MAFAT_THREAD_PAGES = 12 << 10,
   MAFAT_THREAD_CHARGE = 24 << 10,
   /* Kernel memory of a process: stack and record of its thread, mappings, open files, inodes,

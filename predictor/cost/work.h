@@ -1,6 +1,7 @@
 /* Counts the work of a step: products, register tiles, outputs, transforms, and bytes by the cache
- * from which they come. Its time is the counts times the prices of a calibration (calibration.h).
- * Called by latency.c, rank_latency.c, search/best/costs.c and runner/calibrate. */
+ * from which they come. The step's time is these counts times the prices of a calibration
+ * (calibration.h). Called by latency.c, rank_latency.c, search/best/costs.c and
+ * runner/calibrate. */
 #ifndef MAFAT_PREDICTOR_COST_WORK_H
 #define MAFAT_PREDICTOR_COST_WORK_H
 

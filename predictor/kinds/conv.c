@@ -1,6 +1,6 @@
-/* Plans the scratch and counts the work of direct and depthwise convolutions; Winograd's are in
- * conv_winograd.c. Called by cost/work.c and schedule/scratch.c through the table in kinds.c.
- * Allocates nothing. */
+/* Plans the scratch and counts the work of direct and depthwise convolutions; Winograd convolutions
+ * are in conv_winograd.c. Called by cost/work.c and schedule/scratch.c through the table in
+ * kinds.c. Allocates nothing. */
 #include "predictor/kinds/conv.h"
 
 #include "base/part.h"
@@ -54,8 +54,9 @@ bool mafat_conv_append_zeros(struct mafat_scratch *s, const struct mafat_conv_re
                                        s->zero_elements);
 }
 
-/* Work items into which one call's rows are divided for threads. One for each panel if the weights
- * are larger than the input; else a single one. So not every thread reads the larger of the two. */
+/* Returns the number of work items into which one call's rows are divided for threads: one for each
+ * panel if the weights are larger than the input; else a single one. So the threads do not all read
+ * the larger of the two. */
 static int units_per_call(const struct mafat_conv_request *r)
 {
   const struct mafat_layer *l = r->layer;

@@ -161,7 +161,7 @@ bool mafat_conv_plan_winograd(const struct mafat_conv_request *r, struct mafat_s
   size_t points = (size_t)g->points;
   int turns = plan_turns(r, across, down, s);
   double units = (double)mafat_conv_layer_panels(r->layer) * turns;
-  /* the input transform reads the rows of one window */
+  /* the input transform reads the rows of one window; F(4x4) has room for more */
   s->in_rows = g->size == MAFAT_WINOGRAD_4X4 ? g->points : g->window;
   s->rows_per_call = g->size == MAFAT_WINOGRAD_4X4 ? g->points : g->outputs;
   return plan_values(r, across, down, s) && plan_kernels(r, turns, s) &&
@@ -217,7 +217,7 @@ static double makers_of_values(const struct mafat_counting *c, int turns, int n_
   return makers < n_panels ? makers : n_panels;
 }
 
-/* Counts a separate step that transforms the input of the following ones. */
+/* Counts a separate step that transforms the input of the following steps. */
 static void count_transform(struct mafat_counting *c)
 {
   const struct mafat_winograd *g = winograd_of(c);

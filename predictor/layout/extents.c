@@ -41,8 +41,7 @@ static void share_pads(struct mafat_layout_maker *m)
   }
 }
 
-/* Extends the extent of a tensor, that is, how much of it is held at a time, by a box and some
- * channels. */
+/* Raises the extent of a tensor (how much of it is held at a time) to a box and some channels. */
 static void hold(struct mafat_layout_maker *m, int tensor, struct mafat_box held,
                  struct mafat_span channels)
 {
@@ -128,8 +127,8 @@ static void hold_outputs(struct mafat_layout_maker *m, const struct mafat_step *
   }
 }
 
-/* Skips the following parts of a divided step. Not in a panel fusion, whose readers run between
- * the parts. */
+/* Skips the following parts of a divided step. Does nothing in a panel fusion, whose readers run
+ * between the parts. */
 static void skip_parts(struct mafat_layout_maker *m, const struct mafat_step *step)
 {
   if (mafat_schedule_is_dividing(m->schedule, step->layer) &&

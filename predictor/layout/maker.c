@@ -267,8 +267,8 @@ static int make_layout(struct mafat_layout **out, struct mafat_layout_maker m,
 {
   *out = NULL;
   struct mafat_heap *heap = m.plan->heap;
-  /* If the plan is in the C library's heap (NULL), temporary memory comes from a heap of its own:
-   * it would fragment the C library's. */
+  /* If the plan is in the C library's heap (NULL), temporary memory comes from a heap of its own,
+   * because it would leave gaps in the C library's heap. */
   struct mafat_heap *own = NULL;
   int code = heap ? MAFAT_OK : mafat_heap_open(&own);
   m.work = own ? own : heap;

@@ -89,7 +89,7 @@ struct assignment {
   size_t *kept; /* [block]: offsets of the best complete assignment */
 };
 
-/* First stretch of a block's life, and the one after its last. */
+/* Return the first stretch of a block's life, and the stretch after its last. */
 static int first_stretch(const struct assignment *a, const struct mafat_block *b)
 {
   return b->first / a->stretch_times;
@@ -319,7 +319,7 @@ static void find_tight(struct assignment *a, size_t bound, size_t eighths)
   }
 }
 
-/* Searches the smallest arena of the tight blocks, within a limit of placements. */
+/* Searches for the smallest arena of the tight blocks, within a limit of placements. */
 static int assign_exact(struct assignment *a, size_t bound)
 {
   enum { EFFORT = 10000000 }; /* search limit; a placement counts n^2 */

@@ -36,15 +36,15 @@ struct low {
 
 /* A block that lives at some time. Its rank is its index in order of first times. */
 struct life {
-  int begin, end; /* first time, and the one after the last */
+  int begin, end; /* first time, and the time after the last */
   int block;      /* index in the caller's list */
   size_t bytes;
 };
 
 /* Node of a binary tree whose leaves are the ranks. Summarizes the unplaced blocks below it. */
 struct node {
-  double weight; /* their largest weight; negative: there are none */
-  int end;       /* their earliest end of a life */
+  double weight; /* largest weight of these blocks; negative: there are none */
+  int end;       /* earliest end of these blocks' lives */
 };
 
 struct filler {
@@ -85,8 +85,8 @@ static void take(struct filler *f, int rank)
  * before time `over`. */
 struct block_want {
   int begin, end, over;
-  int found; /* its leaf; 0: none yet */
-  double weight; /* its weight */
+  int found; /* leaf of the best block so far; 0: none yet */
+  double weight; /* weight of that block */
 };
 
 /* Searches node i, which covers `width` ranks from `first` on. */
@@ -199,8 +199,8 @@ static int put(struct filler *f, int at, const struct life *b)
 }
 
 /* One round: places all blocks and returns the arena's size. With many blocks it stops once the
- * arena is not smaller than the best. Then only placed blocks learn, but more rounds fit in the
- * same time. */
+ * arena is not smaller than the best. Then only the weights of placed blocks are learned, but more
+ * rounds fit in the same time. */
 static size_t pile(struct filler *f)
 {
   size_t total = 0;

@@ -21,8 +21,9 @@ enum {
  * more than can occur. Only heads in the first n_layers, or the decoded outputs, count. */
 size_t mafat_boxes_most(const struct mafat_network *n, int n_layers, int wanted);
 
-/* Number of grids (1 x 1 cells, 2 x 2, 4 x 4 and so on) that find boxes which may overlap another
- * (runner/detect/suppress.h). All grids together have at most `most` cells, or one cell. */
+/* Number of grids (1 x 1 cells, 2 x 2, 4 x 4 and so on) by which boxes that may overlap another box
+ * are found (runner/detect/suppress.h). All grids together have at most `most` cells, or one
+ * cell. */
 enum { MAFAT_BOXES_LEVELS = 10 }; /* upper bound of the number of grids */
 int mafat_boxes_levels(size_t most);
 /* Number of cells of n_levels grids together. */

@@ -123,8 +123,8 @@ struct orderer {
                    group reads it */
   bool *placed; /* [operator]; inputs are placed from the start */
   int n_placed;
-  /* These avoid checking a layer again before something changed for it. Checking all layers after
-   * each placement would take minutes in a network of thousands of layers. */
+  /* The fields below avoid checking a layer again before something changed for it. Checking all
+   * layers after each placement would take minutes in a network of thousands of layers. */
   struct layer_reading *readings;
   int *first_reading; /* [tensor]: index into readings; -1: none */
   int *lacks;         /* [operator]: operands not placed yet, counted once for each read */

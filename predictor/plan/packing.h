@@ -57,7 +57,8 @@ static inline int mafat_panel_width(int n_filters)
 }
 
 /* int8 weights stored for each filter of the integer panel that begins at filter `first`: for each
- * tap, the channels of each block slice rounded up to quads. Depthwise: the taps. */
+ * tap, the channels of each block slice rounded up to quads. For a depthwise layer: one weight for
+ * each tap. */
 size_t mafat_quads_taps(const struct mafat_layer *l, int first);
 enum { MAFAT_QUAD = 4 }; /* channels of a quad, which integer kernels sum at a time */
 

@@ -1,8 +1,8 @@
-/* Activation functions in single precision, scalar and vectorized, with identical bits. Every
- * operation is IEEE and nothing is contracted, so the compiler may vectorize them. Formulas are
- * those of Darknet and AlexeyAB's fork, or of ONNX and TFLite for activations that Darknet lacks
- * (clip, sloped, steep, hard_sigmoid, hard_swish). Included by bodies.h and finish.h, after
- * vector.h. Touches only its arguments. */
+/* Activation functions in single precision, scalar and vectorized, with identical bits. Operations
+ * are those of IEEE 754 and compilers contract none of them, so vectorized loops give the same
+ * bits. Formulas are those of Darknet and AlexeyAB's fork, or of ONNX and TFLite for activations
+ * that Darknet lacks (clip, sloped, steep, hard_sigmoid, hard_swish). Included by bodies.h and
+ * finish.h, after vector.h. Touches only its arguments. */
 #ifndef MAFAT_RUNNER_KERNELS_ACTIVATION_H
 #define MAFAT_RUNNER_KERNELS_ACTIVATION_H
 
@@ -233,8 +233,8 @@ INLINE void activate_step(float *x, const enum mafat_activation KIND, const int 
 }
 
 /* Activates n floats in steps of up to IN_STEP vectors. The last two steps are of nearly equal
- * size, for example three and two, because a step with one vector takes as long as a full one.
- * Returns n, or 0 if n is less than VECTOR_LANES. */
+ * size, for example three and two, because a step with one vector takes as long as a step with
+ * IN_STEP vectors. Returns n, or 0 if n is less than VECTOR_LANES. */
 INLINE size_t activate_steps(float *x, size_t n, const enum mafat_activation KIND)
 {
   size_t left = n / VECTOR_LANES;

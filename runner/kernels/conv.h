@@ -9,7 +9,8 @@
 #include "base/blocks.h"
 
 enum {
-  SEGMENT_VECTORS = MAFAT_CHANNEL_BLOCK / VECTOR_LANES, /* vectors of 16 filters */
+  /* vectors for the 16 filters of a segment */
+  SEGMENT_VECTORS = MAFAT_CHANNEL_BLOCK / VECTOR_LANES,
   TILE_VECTORS = VECTOR_SEGMENTS * SEGMENT_VECTORS,
   /* vectors that are stored together; with few registers, one at a time is as fast */
   STORED_VECTORS = VECTOR_MANY_REGISTERS ? SEGMENT_VECTORS : 1,
@@ -19,8 +20,9 @@ enum {
   MOST_PIXELS = TILE_PIXELS > ALONE_PIXELS ? TILE_PIXELS : ALONE_PIXELS,
   SLICE_RUNS = 64, /* most runs in a slice */
   SLICE_KINDS = 3,
-  AHEAD_TILES = 4, /* fewest tiles that prefetch: fewer would each prefetch as much as they read */
-  /* most outputs of a call that prefetches: with more, arithmetic outweighs waiting */
+  /* prefetch if there are so many tiles; fewer would prefetch as much as they read */
+  AHEAD_TILES = 4,
+  /* prefetch if a call has at most so many outputs; with more, arithmetic outweighs waiting */
   AHEAD_PIXELS = 512,
   POOLED_BYTES = 3584, /* pooling keeps its sums on the stack, which is small (os/process.h) */
   POOLED_PIXEL = 2 * VECTOR_SEGMENTS * MAFAT_CHANNEL_BLOCK * (int)sizeof(float),
@@ -63,7 +65,7 @@ struct conv_slice {
   /* current row: */
   const char *in[SLICE_RUNS];     /* [run]: address of its input for output column 0 */
   const float *weights;          /* weights of the first run */
-  float *out[VECTOR_SEGMENTS];   /* at column `col` */
+  float *out[VECTOR_SEGMENTS];   /* address of the output at column `col` */
   size_t pixel[VECTOR_SEGMENTS]; /* floats between pixels */
   int col;
   /* weights of the next slice, which the tiles prefetch: n_ahead cache lines for each run */
@@ -609,9 +611,9 @@ static void run_row(struct conv_slice *s, int col, int n_cols)
   s->narrow(s, s->n_narrow);
 }
 
-/* Adds the slice to the sums of n segments in all rows of the area. `first`: the first segment's
- * first filter in the panel. n_parts: number of calls of this function for the slice, each with
- * other segments. */
+/* Adds the slice to the sums of n segments in all rows of the area. `first`: index in the panel of
+ * the first segment's first filter. n_parts: number of calls of this function for the slice, each
+ * with other segments. */
 static void conv_filters(struct conv_slice *s, const struct mafat_conv_call *c,
                          const struct conv_area *area, const struct mafat_conv_segment *segments,
                          int n, int first, int n_parts)

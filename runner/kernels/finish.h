@@ -16,8 +16,8 @@ static __attribute__((noinline)) void activate_floats(float *x, int n,
   activate_array(x, (size_t)n, *a);
 }
 
-/* Converts activations with fixed constants to ones with parameters, so that tiles have to handle
- * few kinds. */
+/* Converts activations with fixed constants to activations with parameters, so that tiles have to
+ * handle few kinds. */
 static __attribute__((noinline)) struct mafat_activating general_activation(
     struct mafat_activating a)
 {

@@ -33,7 +33,7 @@ static inline float choose(int condition, float one, float other)
   return float_of((bits_of(one) & mask) | (bits_of(other) & ~mask));
 }
 
-/* x = r + n ln 2, |r| <= ln 2 / 2; n as float and as integer. */
+/* x = r + n ln 2, |r| <= ln 2 / 2; n is stored as a float and as the integer `exponent`. */
 struct reduced {
   float r, n;
   int32_t exponent;

@@ -1,7 +1,8 @@
 /* Activations and blends that only ONNX and TFLite models have, in plain C and compiled once for
- * all kernel levels. Each operation is rounded, so results are the same on every machine. Their
- * code is resident only for networks that use them (api/footprint.c). Touches nothing but its
- * arguments. Included by activation.h and integer_functions.c. */
+ * all kernel levels. Each operation is rounded separately, so results are the same on every machine
+ * with the same C library. Their code is resident only for networks that use them
+ * (api/footprint.c). Touches nothing but its arguments. Included by activation.h and
+ * integer_functions.c. */
 #ifndef MAFAT_RUNNER_KERNELS_FUNCTIONS_H
 #define MAFAT_RUNNER_KERNELS_FUNCTIONS_H
 

@@ -20,7 +20,8 @@
   static bool has_##name(void) { return true features; }
 #include "base/levels.def"
 
-/* Each row belongs to a float level; the last supported row of a level is the best. */
+/* Each row belongs to a float level; the best row of a level is the last one that the processor
+ * supports. */
 static const struct {
   const char *level;
   const struct mafat_integer_kernels *table;

@@ -133,7 +133,7 @@ struct mafat_integer_pool_call {
   int in_zero;                /* means by ONNX's rule: zero point and scale of the input */
   float in_scale;
   /* means by TFLite's rule: the file's values are signed, and ties are rounded away from byte 128,
-   * their 0; otherwise away from byte 0 */
+   * which is their 0; false: away from byte 0 */
   bool from_signed;
 };
 

@@ -38,7 +38,7 @@ enum { SOME_RUNS = 128, SOME_KINDS = 4 };
 enum {
   SORTED_LEAST = 16,   /* sort if a sum has at least this many quads, */
   SORTED_QUADS = 1024, /* and at most this many, */
-  SORTED_PIXELS = 16,  /* and the call has so many outputs, or `sorted` */
+  SORTED_PIXELS = 16,  /* and the call has as many outputs, or `sorted` */
   /* sorting pays if at least this percentage of weight vectors can be summed in 16 bits */
   SORTED_PERCENT = 75,
   /* sorting is given up early if fewer than this percentage of the vectors seen so far can be

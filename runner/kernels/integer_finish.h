@@ -2,18 +2,18 @@
  * the kernels. Touches only its arguments.
  *
  * TFLite's rule rounds twice. First y = (x * multiplier + 2^30) >> 31, with ties up. Then y / 2^e,
- * with ties away from zero; e is the filter's right shift. This is (z >> 1) + (z & 1) with z = y >>
- * (e - 1), if 1 is first subtracted from a negative y. Nothing overflows. For e = 0, the code
- * shifts by 0 instead.
+ * with ties away from zero; e is the filter's right shift. The code subtracts 1 from a negative y,
+ * shifts it right by e - 1, and halves the result, with ties up. Nothing overflows. For e = 0, the
+ * code shifts by 0 instead.
  *
- * RESCALE_SUMS: if every e is in 1 ... 22, both roundings and the zero point are one 64-bit sum: x
- * * multiplier + 2^30 + 2^(30 + e) + zero * 2^(31 + e), minus 2^31 if the product is negative. The
- * result is the bits from 31 + e on. RESCALE_SUMS_POSITIVE: if the output's minimum is the zero
- * point, negative sums are clamped to it anyway, and 2^31 is not subtracted.
+ * RESCALE_SUMS: if every e is in 1 ... 22, both roundings and the zero point are one 64-bit sum of
+ * the product x * multiplier, 2^30, 2^(30 + e) and zero * 2^(31 + e), minus 2^31 if the product is
+ * negative. The result is the bits from 31 + e on. RESCALE_SUMS_POSITIVE: if the output's minimum
+ * is the zero point, negative sums are clamped to it anyway, and 2^31 is not subtracted.
  *
- * RESCALE_NEAR: otherwise both roundings are approximated by one, of x * factor, plus 2^-(e + 1)
- * away from zero if e > 0. In floats the error is below 2^-14 for values below 256, and larger
- * values are clamped. Only values within this error of a tie are computed by the exact rule.
+ * RESCALE_NEAR: otherwise both roundings are approximated by rounding x * factor once, after adding
+ * 2^-(e + 1) away from zero if e > 0. In floats the error is below 2^-14 for values below 256, and
+ * larger values are clamped. Only values within this error of a tie are computed by the exact rule.
  * RESCALE_POSITIVE: RESCALE_NEAR if the output's minimum is the zero point.
  *
  * RESCALE_EVEN: ONNX's rule converts the sum to float, multiplies it by a float factor and rounds

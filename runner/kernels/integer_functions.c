@@ -41,8 +41,8 @@ static int32_t exp_of_quarter(int32_t x)
   return AT_EIGHTH + mafat_high_product(AT_EIGHTH, d + mafat_divide_by_power(third + d2, 1));
 }
 
-/* e^x in Q0 for x <= 0 in Qn. x is a multiple of 1/4, of which each bit gives a constant factor,
- * plus a rest in [-1/4, 0), which gives the polynomial. */
+/* e^x in Q0 for x <= 0 in Qn. Divides x into a multiple of 1/4 and a rest in [-1/4, 0). The
+ * polynomial takes the rest; each bit of the multiple is a constant factor. */
 static int32_t exp_of(int32_t x, int n)
 {
   static const int32_t factors[] = {1672461947, 1302514674, 790015084, 290630308,

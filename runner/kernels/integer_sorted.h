@@ -35,7 +35,8 @@ INLINE void sorted_begin(ivec sum[SORTED_TILE], const int32_t *bias, const int32
   for (int p = 0; p < P; p++) sum[p] = from ? ivec_load_n(from + (size_t)p * pitch, n) : all;
 }
 
-/* Adds n quads, `together` at a time, to P pixels that are `step` bytes apart. */
+/* Adds n quads, `together` at a time, to the sums of P pixels that are `step` bytes apart. Returns
+ * the address after these quads. */
 INLINE const uint16_t *sorted_add(const struct sorted_vector *v, const uint16_t *quads, int n,
                                   const uint8_t *in, size_t step, ivec sum[SORTED_TILE],
                                   ibytes ones, const int together, const int P)
@@ -61,7 +62,7 @@ INLINE const uint16_t *sorted_add(const struct sorted_vector *v, const uint16_t 
   return quads;
 }
 
-/* Adds n quads whose products do not fit 16 bits. */
+/* Adds n quads whose products do not fit 16 bits. Returns the address after these quads. */
 INLINE const uint16_t *sorted_add_wide(const struct sorted_vector *v, const uint16_t *quads, int n,
                                        const uint8_t *in, size_t step, ivec sum[SORTED_TILE],
                                        const int P)

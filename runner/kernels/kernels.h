@@ -152,10 +152,10 @@ struct mafat_resample_tap {
 enum { MAFAT_RESAMPLE_BYTES = 768 };
 
 /* Part of a resized line, from two stored lines. Bytes are divided by 255 and rounded once; then
- * each operation is rounded. With weights w0, w1 of the lines and first, second of a tap, from
- * pixels a, b of the first line and c, d of the second: if the line is a row,
- * w0 * (first * a + second * b) + w1 * (first * c + second * d); if it is a column,
- * first * (w0 * a + w1 * c) + second * (w0 * b + w1 * d). */
+ * each operation is rounded. A pixel is computed from pixels a and b of the first line and c and d
+ * of the second, with the lines' weights w0 and w1 and the tap's weights `first` and `second`. If
+ * the line is a row, it is w0 * (first * a + second * b) + w1 * (first * c + second * d); if the
+ * line is a column, it is first * (w0 * a + w1 * c) + second * (w0 * b + w1 * d). */
 struct mafat_resample_call {
   const uint8_t *lines[2];
   float weights[2];   /* weights of the lines */

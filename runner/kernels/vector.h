@@ -22,9 +22,9 @@
  *   scalar_madd(a, b, c)   vec_madd for one float
  *   vec_load_n, vec_store_n   the first n lanes, n >= 1; others are read as 0 and not written;
  *                          n may exceed the lanes
- *   vec_load_halves, vec_load_bytes, vec_load_nibbles   loads of 16-bit floats, and of signed 8-bit
- *                          and 4-bit integers, the first in a byte's lower half. A signalling NaN
- *                          becomes quiet
+ *   vec_load_halves, vec_load_bytes, vec_load_nibbles   load 16-bit floats, signed 8-bit integers
+ *                          and signed 4-bit integers (of two in a byte, the first is in the lower
+ *                          half). A signalling NaN becomes quiet
  *   vec_load_panel(p, n)   loads a vector of a panel that has n filters left: panels are multiples
  *                          of 8 wide, so only wider vectors need a mask
  *

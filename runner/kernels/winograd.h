@@ -182,8 +182,8 @@ INLINE void weights_tile(const float *g, size_t tap, float *out, size_t point_fl
   }
 }
 
-/* Transforms a block's [tap][channel][width] to [point][channel][width], in vectors across channels
- * and filters. */
+/* Transforms a block's weights from [tap][channel][width] to [point][channel][width], in vectors
+ * across channels and filters. */
 INLINE void winograd_weights(const float *weights, int n_channels, int width, float *values,
                              size_t point_floats, const int OUT)
 {
@@ -200,7 +200,8 @@ INLINE void winograd_weights(const float *weights, int n_channels, int width, fl
     weights_tile(weights + whole, tap, values + whole, point_floats, (int)(tap - whole), OUT);
 }
 
-/* Transforms one tile for one vector of n channels; `inside`: all columns of the window exist. */
+/* Transforms one tile for one vector of n channels; `inside`: all columns of the window are in the
+ * map. */
 INLINE void input_tile(const struct mafat_winograd_input_call *c, int tile, int v, const int n,
                        const bool inside, const int OUT)
 {

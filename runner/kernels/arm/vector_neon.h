@@ -1,6 +1,6 @@
 /* Float vectors of four NEON lanes; interface in ../vector.h. aarch64 has 32 registers and fused
- * multiply-add. armv7 has 16 registers, rounds products, and flushes denormals; VFPv4 is not
- * assumed. Included by neon.c. */
+ * multiply-add. armv7 has 16 registers, rounds a product before it is added, and flushes denormals;
+ * VFPv4 is not assumed. Included by neon.c. */
 #ifndef MAFAT_RUNNER_KERNELS_ARM_VECTOR_NEON_H
 #define MAFAT_RUNNER_KERNELS_ARM_VECTOR_NEON_H
 

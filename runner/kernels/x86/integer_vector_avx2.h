@@ -191,7 +191,7 @@ INLINE ivec ivec_dot(ivec sum, iinput x, iweights w)
 }
 #else
 #define IVEC_PIXELS 4 /* eight sums, four weights, two inputs and a product */
-/* Channels 0 and 2, and 1 and 3 of each quad, as 16 bits. */
+/* Channels 0 and 2 (even), and channels 1 and 3 (odd) of each quad, as 16 bits. */
 typedef struct {
   __m256i even, odd;
 } iweights, iinput;

@@ -34,8 +34,8 @@ static inline void vec_accumulate(vec *sum, vec a, vec b)
 }
 
 /* sums[v] += weights[v] * x in all lanes, for n vectors, 1 or 2. x is the float at in + times *
- * step + tap floats, times 0 ... 4. Uses inline assembly for the same reason, and because compilers
- * would keep a pointer for each pixel. */
+ * step + tap floats, times 0 ... 4. Uses inline assembly for the reason above, and because
+ * compilers would keep a pointer for each pixel. */
 #define VECTOR_BROADCASTS
 #define VECTOR_SHORT_RUNS 1
 #define ACCUMULATE(ADDRESS) \
