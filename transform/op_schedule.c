@@ -1,7 +1,7 @@
 /* Orders operators by any method. The simple methods are here; "sp" is in
  * transform/op_schedule_parallel.c, the search of "best" in transform/op_schedule_best.c. Called by
- * predictor/schedule/parts_order.c and transform/op_schedule_memo.c; predictor/plan/spec.c and
- * predictor/planning/lay.c ask for the names of methods. Allocates in the scheduler's heap. */
+ * predictor/schedule/parts_order.c, transform/op_schedule_memo.c and, for the names of methods,
+ * predictor/plan/spec.c and predictor/planning/lay.c. Allocates in the scheduler's heap. */
 #include "transform/op_schedule.h"
 
 /* ---- post-orders ---- */

@@ -84,7 +84,7 @@ enum {
   MAFAT_CHARGE_AHEAD = 64 * MAFAT_PAGE
   /* MAFAT_DEFAULT_RESERVE_BYTES (mafat.h): after drop_caches, ext4's records of opened files used
    * 0.16 to 0.25 MiB of page cache and kernel memory; pages of a static launcher used 0.1 to 0.3
-   * MiB. The kernel can reclaim these. */
+   * MiB. The kernel reclaims unused parts of these. */
 };
 
 /* Bytes by which a prediction may exceed the measurement, in addition to 2 % of it. */

@@ -1,6 +1,6 @@
 /* Plans the scratch and counts the work of direct and depthwise convolutions; Winograd convolutions
- * are in conv_winograd.c. Called by cost/work.c and schedule/scratch.c through the table in
- * kinds.c. Allocates nothing. */
+ * are in conv_winograd.c. Called by conv_winograd.c, by runner/engine/kinds/conv.c, and by
+ * cost/work.c and schedule/scratch.c through the table in kinds.c. Allocates nothing. */
 #include "predictor/kinds/conv.h"
 
 #include "base/part.h"

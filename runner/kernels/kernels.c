@@ -1,6 +1,6 @@
 /* Lists the float kernels of all levels and selects the best for the processor. Called by api/,
- * runner/calibrate, runner/engine/executor.c, runner/image/image.c, integer.c and `mafat doctor`.
- * Queries processor features; its tables are constant. */
+ * runner/calibrate, runner/engine/executor.c, runner/image/image.c, integer.c and
+ * programs/mafat/doctor.c. Queries processor features; its tables are constant. */
 #include "runner/kernels/kernels.h"
 
 #include "runner/kernels/levels.h"

@@ -1,8 +1,8 @@
 /* Macros for two columns of base/levels.def, machine and features. A machine is a macro that is
  * called with a level's table: it gives the table, or NULL if this build is for another machine.
  * Features are conditions on the processor, each with a leading &&. The including file defines
- * EVERYWHERE, the machine of levels that every build has. Queries the processor. Included by the
- * sources that select kernels (kernels.c, integer.c, frame_rows.c). */
+ * EVERYWHERE, the machine of the portable level. Queries the processor. Included by the sources
+ * that select kernels (kernels.c, integer.c, frame_rows.c). */
 #ifndef MAFAT_RUNNER_KERNELS_PROCESSOR_H
 #define MAFAT_RUNNER_KERNELS_PROCESSOR_H
 
