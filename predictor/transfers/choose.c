@@ -1,10 +1,10 @@
-/* Chooses which layers form units, by dynamic programming over paths of sole readers (transfers.h).
- * Called by api/transfers.c and search/separable. Allocates lists with malloc, which the caller
- * frees.
+/* Chooses which layers form units (transfers.h), by dynamic programming over paths: sequences in
+ * which each layer is the only reader of the one before. Called by api/transfers.c,
+ * search/separable and prices.c. Allocates lists with malloc, which the caller frees.
  *
- * The prices of units add up and do not depend on other units. So the cheapest sequence of units
- * that ends with a layer consists of one unit that ends with it, and of the cheapest sequence that
- * ends just before that unit. */
+ * The price of a unit does not depend on other units, and prices add up. So the cheapest sequence
+ * of units that ends with a layer consists of one unit that ends with this layer, and of the
+ * cheapest sequence that ends just before that unit. */
 #include "predictor/transfers/transfers.h"
 
 #include "base/blocks.h"
@@ -24,8 +24,8 @@ void mafat_transfers_paths(const struct mafat_network *n, int n_layers, int *nex
       if (r.source->tensor < n_layers)
         next[r.source->tensor] = next[r.source->tensor] == NONE ? l : MANY;
   }
-  /* if a layer is the sole reader of several layers, the one that its first operand names continues
-   * the path */
+  /* If a layer is the only reader of several layers, it continues the path of only one of them: the
+   * first in the order of its operands. */
   for (int l = 0; l < n_layers; l++) {
     if (next[l] < 0) continue;
     const struct mafat_layer *reader = &n->layers[next[l]];
@@ -43,16 +43,17 @@ void mafat_transfers_paths(const struct mafat_network *n, int n_layers, int *nex
     if (next[l] < 0) next[l] = NONE;
 }
 
-/* Price: bytes moved. Units of several layers must fit. */
+/* Price of a unit: bytes that it copies. INFINITY for a unit of several layers that does not fit
+ * the fast memory. */
 static double price_bytes(const void *context, const struct mafat_unit *u)
 {
   (void)context;
   return u->fits || u->how == MAFAT_FUSED_NONE ? (double)mafat_unit_moved(u) : INFINITY;
 }
 
-/* Cheapest sequence of units that ends with a layer. */
+/* Cheapest sequence of units that ends with a certain layer. */
 struct unit_choice {
-  double least;         /* total price of all units up to this layer on its path */
+  double least;         /* total price of the sequence */
   struct mafat_unit unit; /* last unit of the sequence */
 };
 
@@ -60,19 +61,21 @@ struct unit_chooser {
   const struct mafat_network *n;
   const struct mafat_transfers_options *o;
   struct mafat_unit_price price;
-  const struct mafat_plan *plan; /* plan whose units are counted; NULL: units are chosen freely */
+  const struct mafat_plan *plan; /* only units that this plan computes; NULL: all units */
   int *before;           /* [layer]: previous layer on its path; -1: none */
   struct unit_choice *choices; /* [layer] */
 };
 
-/* Number of layers of a unit. variant 1: with one layer more (a shortcut around a bottleneck). */
+/* Number of layers of a unit. variant 0: as usual; 1: a bottleneck with a shortcut around it, which
+ * is one layer more. */
 static int how_many(enum mafat_fused how, int variant)
 {
   static const int n[MAFAT_N_FUSED] = {1, 2, 2, 2, 3};
   return n[how] + variant;
 }
 
-/* Makes the unit of n_layers layers that ends with `layer`; false: not possible. */
+/* Makes the unit of n_layers layers that ends with `layer`. False: these layers cannot be computed
+ * like this. */
 static bool unit_at(const struct unit_chooser *c, int layer, enum mafat_fused how, int n_layers,
                     struct mafat_unit *u)
 {
@@ -84,7 +87,8 @@ static bool unit_at(const struct unit_chooser *c, int layer, enum mafat_fused ho
   return mafat_unit_can(u, c->n);
 }
 
-/* Counts the unit's bytes, with the plan's extent if it names one. */
+/* Counts the unit's bytes: with the plan's number of depthwise rows as extent, if the plan has it;
+ * else with the best extent. */
 static void count(const struct unit_chooser *c, struct mafat_unit *u)
 {
   int planned = c->plan && u->how == MAFAT_FUSED_DW_PW_ROWS
@@ -159,7 +163,7 @@ static int choose(struct mafat_transfers *out, struct unit_chooser c, int n_laye
   int code = next && c.before && c.choices && out->units ? MAFAT_OK : MAFAT_ENOMEM;
   if (code == MAFAT_OK) {
     find_before(&c, n_layers, next);
-    /* in the file's order, so that the choice of the layer before is known */
+    /* in the file's order, so that the choices of the layers before are known */
     for (int l = 0; l < n_layers; l++)
       if (moves(c.n, l)) choose_at(&c, l);
     for (int l = 0; l < n_layers; l++)
@@ -185,7 +189,7 @@ int mafat_transfers_choose(struct mafat_transfers *out, const struct mafat_netwo
 int mafat_transfers_candidates(struct mafat_unit **units, int *n_units,
                                const struct mafat_network *n, int n_layers)
 {
-  enum { VARIANTS = MAFAT_N_FUSED + 1 }; /* a bottleneck may have a shortcut around it */
+  enum { VARIANTS = MAFAT_N_FUSED + 1 }; /* the last one: a bottleneck with a shortcut around it */
   size_t count = (size_t)n_layers;
   int *next = malloc(count * sizeof *next);
   struct unit_chooser c = {.n = n, .before = malloc(count * sizeof *c.before)};

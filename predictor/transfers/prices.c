@@ -1,6 +1,6 @@
-/* Times units in plans by the latency model (prices.h). Called by api/transfers.c and
- * search/separable. Makes plans and layouts, and frees them. Its lists are from calloc;
- * mafat_unit_latency_close frees them. */
+/* Predicts the milliseconds of units in plans, by the latency model (prices.h). Called by
+ * api/transfers.c and search/separable. Allocates lists, which mafat_unit_latency_close frees. It
+ * makes plans and layouts and frees them before it returns. */
 #include "predictor/transfers/prices.h"
 
 #include "base/blocks.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* State of making and timing plans. */
+/* State of making plans and predicting their times. */
 struct pricing {
   struct mafat_unit_latency *to;
   const struct mafat_network *network;
@@ -21,15 +21,15 @@ struct pricing {
   const struct mafat_plan_options *options;
   const struct mafat_calibration *calibration;
   struct mafat_unit *units; /* (n_layers) units of a plan */
-  double *ms;               /* [layer]: milliseconds of its steps in the timed plan */
+  double *ms;               /* [layer]: milliseconds of its steps in the current plan */
   bool *taken;              /* [layer]: in a unit of the plan */
   struct mafat_diagnostic *d;
 };
 
 /* ---- plans ---- */
 
-/* Fills p->units for a plan and returns their number: the round's units with the given extents (0:
- * not this unit), and each remaining layer as a unit of its own. */
+/* Fills p->units for a plan and returns their number. They are the units of a round with the given
+ * extents (extent 0: without this unit), and each remaining layer as a unit of its own. */
 static int fill_units(struct pricing *p, int round, const int *extents)
 {
   int n = 0;
@@ -50,7 +50,8 @@ static int fill_units(struct pricing *p, int round, const int *extents)
   return n;
 }
 
-/* Makes a plan of the units and fills p->ms. MAFAT_EINVAL: not possible for this network. */
+/* Makes a plan of the units and fills p->ms. MAFAT_EINVAL: no plan of this network has these
+ * units. */
 static int time_units(struct pricing *p, int n_units)
 {
   struct mafat_spec *spec = NULL;
@@ -71,8 +72,8 @@ static int time_units(struct pricing *p, int n_units)
 
 /* ---- units ---- */
 
-/* A unit's milliseconds in the timed plan. If its last layer is computed in the step of the next
- * layer, this includes the time by which that step is longer than in the plan without units. */
+/* A unit's milliseconds in the current plan. If its last layer is computed in the step of the next
+ * layer, they include the time by which that step takes longer than in the plan without units. */
 static double ms_of(const struct pricing *p, const struct mafat_unit *u)
 {
   double ms = 0;
@@ -83,7 +84,7 @@ static double ms_of(const struct pricing *p, const struct mafat_unit *u)
   return ms;
 }
 
-/* First round whose units share no layer with this one. */
+/* Number of the first round whose units have no layer in common with unit number `index`. */
 static int round_of(const struct pricing *p, int index)
 {
   const struct mafat_unit *u = &p->to->list[index].unit;
@@ -97,7 +98,7 @@ static int round_of(const struct pricing *p, int index)
   }
 }
 
-/* The i-th extent to try; 0: no more. Rows grow up to the whole map. */
+/* The i-th extent to try for a unit, in ascending order; 0: there are no more. */
 static int extent_at(const struct mafat_network *n, const struct mafat_unit *u, int i)
 {
   static const int rows[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
@@ -127,7 +128,7 @@ static int price_round(struct pricing *p, int round, int *extents)
     }
     if (!any) break;
     int code = time_units(p, fill_units(p, round, extents));
-    if (code == MAFAT_EINVAL) continue; /* not possible for this network */
+    if (code == MAFAT_EINVAL) continue; /* no plan of this network has these units */
     if (code) return code;
     for (int k = 0; k < p->to->n; k++) {
       struct mafat_priced_unit *u = &p->to->list[k];
@@ -140,7 +141,8 @@ static int price_round(struct pricing *p, int round, int *extents)
   return MAFAT_OK;
 }
 
-/* Times all layers by themselves, then all units, round by round. */
+/* Predicts the times of all layers by themselves, then of all units, round by round. extents:
+ * working array. */
 static int price(struct pricing *p, int *extents)
 {
   int rounds = 0;

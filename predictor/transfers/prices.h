@@ -1,8 +1,10 @@
-/* Prices units (transfers.h) in milliseconds, by the latency model. Each unit is timed in plans
- * that fuse its layers (units_spec.h), one for each extent that is tried; the fastest counts. Units
- * without common layers form a round and are timed in the same plans. A step's time counts for the
- * layer that owns the step; a layer that is computed inside it costs nothing by itself. Called by
- * api/transfers.c and search/separable/separable.c. */
+/* Predicts the milliseconds of units (transfers.h), by the latency model. Called by api/transfers.c
+ * and search/separable/separable.c. Allocates lists that the caller closes.
+ *
+ * Each unit is put into plans that fuse its layers (units_spec.h), one plan for each extent that is
+ * tried; the unit's price is its time in the fastest of them. Units without common layers form a
+ * round: one plan has all units of a round. The time of a step counts for the layer whose step it
+ * is; a layer that is fused into this step has no time of its own. */
 #ifndef MAFAT_PREDICTOR_TRANSFERS_PRICES_H
 #define MAFAT_PREDICTOR_TRANSFERS_PRICES_H
 
@@ -13,20 +15,21 @@
 struct mafat_priced_unit {
   struct mafat_unit unit; /* with the fastest extent */
   double ms;              /* milliseconds; INFINITY: no plan fuses these layers like this */
-  int round;              /* number of its round; -1: no plan */
+  int round;              /* number of its round; -1: no plan fuses these layers like this */
 };
 
 struct mafat_unit_latency {
   const struct mafat_network *network;
-  double *apart; /* [layer]: milliseconds of its steps in the plan without units of several layers;
-                    owned, as are the following */
+  /* These lists are owned: mafat_unit_latency_close frees them. */
+  double *apart; /* [layer]: milliseconds of its steps in the plan in which each layer is a unit */
   int *next;     /* [layer]: next layer on its path (mafat_transfers_paths); -1: none */
   struct mafat_priced_unit *list; /* (n) all candidate units of several layers */
   int n;
 };
 
-/* Lists the units of the first n_layers and prices all of them, in plans with these options; this
- * is slow. MAFAT_ENOMEM, or an error of making a plan; then there is nothing to close. */
+/* Lists the units of the first n_layers layers and predicts their times, in plans with these
+ * options. This is slow. Returns MAFAT_ENOMEM or an error of making a plan; then the caller need
+ * not close *out. */
 int mafat_unit_latency_open(struct mafat_unit_latency *out, const struct mafat_network *n,
                             int n_layers, const struct mafat_plan_options *options,
                             const struct mafat_calibration *c, struct mafat_diagnostic *d);
@@ -34,9 +37,9 @@ void mafat_unit_latency_close(struct mafat_unit_latency *l);
 
 /* True if some plan computes the unit. */
 bool mafat_unit_can_run(const struct mafat_unit_latency *l, const struct mafat_unit *u);
-/* Price function (transfers.h): milliseconds of a unit. `latency` is the struct above. */
+/* Price function (transfers.h): milliseconds of a unit. latency: a struct mafat_unit_latency. */
 double mafat_unit_ms(const void *latency, const struct mafat_unit *u);
-/* Extent of the unit in the fastest plan. */
+/* Extent with which the unit is fastest. */
 int mafat_unit_fastest(const struct mafat_unit_latency *l, const struct mafat_unit *u);
 
 #endif

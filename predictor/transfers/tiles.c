@@ -1,5 +1,5 @@
-/* Finds the tiles of one unit that move the fewest bytes, and counts them (transfers.h). Called by
- * choose.c and api/transfers.c. Changes only the unit. */
+/* Finds the tiles with which a unit copies the fewest bytes, and counts these bytes (transfers.h).
+ * Called by choose.c and api/transfers.c. Changes only the unit. */
 #include "predictor/transfers/transfers.h"
 
 #include "base/box.h"
@@ -37,7 +37,7 @@ uint64_t mafat_transfers_weight_bytes(const struct mafat_network *n,
   return matrix_bytes(l, o, mafat_layer_matrix(l).filters);
 }
 
-/* ---- parts of a tile; rows and channels are those of the unit's output unless noted ---- */
+/* ---- bytes of a tile; `rows` and `channels` are those of the unit's output unless noted ---- */
 
 /* A unit, with its first and last layer. */
 struct tiling {
@@ -64,8 +64,9 @@ static uint64_t output_bytes(const struct tiling *t, int rows, int channels)
       t->n, t->o, output_of(t), (uint64_t)rows * (uint64_t)t->last->out.w * (uint64_t)channels);
 }
 
-/* Bytes of `rows` rows of an operand, for a tile of `channels` output channels: these channels if
- * the layer works channel by channel, else all. */
+/* Bytes of `rows` rows of an operand that a tile of `channels` output channels needs. They have
+ * `channels` channels if the layer computes each channel from the same channel of its input; else
+ * all channels. */
 static uint64_t operand_bytes(const struct tiling *t, const struct mafat_layer *l, int operand,
                               int rows, int channels)
 {
@@ -76,7 +77,7 @@ static uint64_t operand_bytes(const struct tiling *t, const struct mafat_layer *
                                       (uint64_t)rows * (uint64_t)p->shape.w * (uint64_t)c);
 }
 
-/* Bytes of `rows` rows of the output of the unit's layer number `index`. */
+/* Bytes of `rows` rows and `channels` channels of the output of the unit's layer number `index`. */
 static uint64_t bytes_between(const struct tiling *t, int index, int rows, int channels)
 {
   const struct mafat_layer *l = &t->n->layers[t->u->layers[index]];
@@ -84,7 +85,7 @@ static uint64_t bytes_between(const struct tiling *t, int index, int rows, int c
                                       (uint64_t)rows * (uint64_t)l->out.w * (uint64_t)channels);
 }
 
-/* Most rows of an operand that a tile of `rows` output rows reads. */
+/* Greatest number of rows of an operand that a tile of `rows` output rows reads. */
 static int tile_in_rows(const struct mafat_layer *l, int operand, int rows)
 {
   int most = 0;
@@ -96,7 +97,7 @@ static int tile_in_rows(const struct mafat_layer *l, int operand, int rows)
   return most;
 }
 
-/* Rows of an operand copied by all tiles: those shared by two tiles count twice. */
+/* Number of rows of an operand that all tiles copy. Rows that two tiles share count twice. */
 static int all_in_rows(const struct mafat_layer *l, int operand, int rows)
 {
   int sum = 0;
@@ -114,7 +115,7 @@ static int tiles_in(int extent, int part)
 
 /* ---- one layer ---- */
 
-/* Fast memory of a tile of a single layer. */
+/* Bytes of fast memory that a tile of a single layer needs. */
 static uint64_t alone_bytes(const struct tiling *t, int rows, int channels)
 {
   const struct mafat_layer *l = t->first;
@@ -125,7 +126,7 @@ static uint64_t alone_bytes(const struct tiling *t, int rows, int channels)
   return m.filters ? sum + matrix_bytes(l, t->o, channels) + (uint64_t)channels * CONSTANTS : sum;
 }
 
-/* Most channels that fit with these rows; 0: none. */
+/* Greatest number of channels with which a tile of `rows` rows fits the fast memory; 0: none. */
 static int alone_channels(const struct tiling *t, int rows)
 {
   int low = 0, high = t->last->out.c;
@@ -139,9 +140,9 @@ static int alone_channels(const struct tiling *t, int rows)
   return low;
 }
 
-/* Counts a single layer. The outer loop is over channel tiles, the inner one over row tiles. With
- * several row tiles the input is copied for each channel tile, unless these read different
- * channels. */
+/* Counts the bytes of a single layer. The outer loop is over channel tiles, the inner one over row
+ * tiles. If there are several row tiles, the input is copied for each channel tile, unless each
+ * channel tile reads other channels. */
 static void count_alone(const struct tiling *t, int rows, int channels)
 {
   const struct mafat_layer *l = t->first;
@@ -164,7 +165,8 @@ static void count_alone(const struct tiling *t, int rows, int channels)
   u->capacity_bytes = alone_bytes(t, rows, channels);
 }
 
-/* The try_... functions count the unit for one extent; false: a tile does not fit. */
+/* The try_... functions count the unit's bytes for one extent. False: a tile does not fit the fast
+ * memory. */
 static bool try_alone(const struct tiling *t, int rows)
 {
   int channels = alone_channels(t, rows);
@@ -175,7 +177,8 @@ static bool try_alone(const struct tiling *t, int rows)
 
 /* ---- layers together ---- */
 
-/* Bytes of all layers' weights and constants, with channels_of_last filters of the last one. */
+/* Bytes of the weights and constants of all layers; of the last layer, only channels_of_last
+ * filters. */
 static uint64_t all_weights(const struct tiling *t, int channels_of_last)
 {
   uint64_t sum = 0;
@@ -189,7 +192,8 @@ static uint64_t all_weights(const struct tiling *t, int channels_of_last)
   return sum;
 }
 
-/* Sets the input bytes for rows_copied rows; those copied more than once are also again_bytes. */
+/* Sets input_bytes to the bytes of rows_copied rows, and again_bytes to those of them that are
+ * copied more than once. */
 static void count_input(const struct tiling *t, int rows_copied)
 {
   const struct mafat_layer *l = t->first;
@@ -198,8 +202,8 @@ static void count_input(const struct tiling *t, int rows_copied)
   t->u->again_bytes = t->u->input_bytes - operand_bytes(t, l, 0, mafat_span_size(all), l->out.c);
 }
 
-/* The channels of the 1x1 may be tiled if all rows are one tile, because weights are then still
- * copied once. */
+/* If all rows are one tile, the channels of the 1x1 may be tiled, because each weight is still
+ * copied only once. */
 static bool try_dw_pw(const struct tiling *t, int rows)
 {
   struct mafat_unit *u = t->u;
@@ -234,7 +238,8 @@ static bool try_pw_dw_channels(const struct tiling *t, int channels)
   return u->capacity_bytes <= t->o->fast_bytes;
 }
 
-/* Most rows of the depthwise output that a window of `rows` of its input gives. */
+/* Greatest number of rows of the depthwise output that can be computed from `rows` rows of its
+ * input. */
 static int rows_given(const struct mafat_layer *dw, int rows)
 {
   if (rows >= dw->in.h) return dw->out.h;
@@ -243,9 +248,9 @@ static int rows_given(const struct mafat_layer *dw, int rows)
   return most < dw->out.h ? most : dw->out.h;
 }
 
-/* The tile is a window of rows of the first 1x1's output. If a shortcut goes around the unit, its
- * input rows stay until the output rows are computed: the depthwise window is ahead by its
- * reach. */
+/* The tile is a rolling window of rows of the first 1x1's output. If the unit has a shortcut around
+ * it, rows of its input stay in the fast memory until the shortcut has used them: these are reach -
+ * 1 rows more. */
 static bool try_window(const struct tiling *t, int rows)
 {
   struct mafat_unit *u = t->u;
@@ -259,7 +264,7 @@ static bool try_window(const struct tiling *t, int rows)
                   output_bytes(t, given, t->last->out.c) + all_weights(t, t->last->out.c);
   u->channels = t->last->out.c;
   u->n_channels = 1;
-  u->n_rows = tiles_in(whole, rows); /* lower bound: rows that stay in the window count again */
+  u->n_rows = tiles_in(whole, rows); /* a lower bound, because neighboring windows share rows */
   count_input(t, t->first->in.h);
   return u->capacity_bytes <= t->o->fast_bytes;
 }
@@ -302,7 +307,7 @@ static bool try_at(const struct tiling *t, int extent)
   }
 }
 
-/* Largest extent. */
+/* Largest extent of the unit. */
 static int whole_extent(const struct tiling *t)
 {
   if (t->u->how == MAFAT_FUSED_PW_DW_CHANNELS) return t->first->out.c;

@@ -1,12 +1,12 @@
 /* Makes the spec of a plan that computes given units (units_spec.h). Called by prices.c and
- * search/separable. Allocates the spec from the given heap. */
+ * search/separable. Allocates the spec from the given heap; the caller closes it. */
 #include "predictor/transfers/units_spec.h"
 
 #include "base/blocks.h"
 
 #include <math.h>
 
-/* Parts along channels need two layers that are consecutive in the file and have several channel
+/* A split along channels needs layers that are consecutive in the file and have several channel
  * blocks. */
 bool mafat_unit_has_plan(const struct mafat_network *n, const struct mafat_unit *u)
 {
@@ -20,7 +20,8 @@ double mafat_unit_bytes(const void *network, const struct mafat_unit *u)
   return fits ? (double)mafat_unit_moved(u) : INFINITY;
 }
 
-/* Rows of the depthwise output that a window of the unit's extent gives in each step. */
+/* Rows of the depthwise output that can be computed from as many rows of its input as the unit's
+ * extent says. */
 static int rows_of(const struct mafat_network *n, const struct mafat_unit *u)
 {
   const struct mafat_layer *dw = &n->layers[u->layers[1]];
@@ -28,14 +29,14 @@ static int rows_of(const struct mafat_network *n, const struct mafat_unit *u)
   return mafat_max((u->extent - mafat_taps_reach(dw->window.y)) / dw->window.y.stride + 1, 1);
 }
 
-/* Number of parts along channels: each of about `extent` channels, at least two. */
+/* Number of parts along channels, at least two; each has about u->extent channels. */
 static int parts_of(const struct mafat_network *n, const struct mafat_unit *u)
 {
   int blocks = mafat_n_blocks(n->layers[u->layers[1]].out.c);
   return mafat_max(mafat_divide_up(blocks, mafat_max(u->extent / MAFAT_CHANNEL_BLOCK, 1)), 2);
 }
 
-/* True if the unit is computed in whole maps. */
+/* True if the unit belongs to a group with whole maps (1x1). */
 static bool is_plain(const struct mafat_unit *u)
 {
   return u->how == MAFAT_FUSED_NONE || u->how == MAFAT_FUSED_DW_PW_ROWS;
@@ -56,7 +57,7 @@ static void place_others(const struct mafat_network *n, int n_layers, int *group
   }
 }
 
-/* Adds the word for the unit's depthwise layer, if it begins with one. */
+/* If the unit begins with a depthwise layer, adds its number of rows (":dw") to the last group. */
 static int add_word(struct mafat_spec *spec, const struct mafat_network *n,
                     const struct mafat_unit *u)
 {
@@ -99,7 +100,7 @@ int mafat_units_spec(struct mafat_spec **out, const struct mafat_network *n, int
     if (code == MAFAT_OK)
       code = plain ? add_word(spec, n, &units[i]) : cut_group(spec, n, &units[i]);
   }
-  /* a network of aliases only */
+  /* a network that has only aliases */
   if (code == MAFAT_OK && n_units == 0 && !mafat_spec_add(spec)) code = MAFAT_ENOMEM;
   if (code == MAFAT_OK) place_others(n, n_layers, group_of);
   for (int g = 0; code == MAFAT_OK && g < spec->n_groups; g++)

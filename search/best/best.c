@@ -1,9 +1,9 @@
-/* The search "best": lays out the plans that dynamic programming proposes (proposer.h) from the
- * largest arena to the smallest, until nothing fits. So every trade of bytes for milliseconds is
- * found. Kept weights add to all groups alike: they have a price per byte, and several prices are
- * tried. The proposals are laid out and predicted exactly, and the Pareto front is kept. Called
- * through its row in search/searches.c, and by search/smallest/smallest.c. Allocates in a heap of
- * its own. */
+/* The search "best". Dynamic programming (proposer.h) proposes plans for smaller and smaller
+ * arenas, until none fits. Weights that are kept are not in the arena; so they have a price in ns
+ * per byte, and several prices are tried. The proposals are laid out and predicted exactly, and
+ * the Pareto front of bytes and milliseconds is kept. Called by search/smallest/smallest.c, and by
+ * api/ through its row in search/searches.c. Allocates from a heap of its own, which it frees; the
+ * caller closes the front. */
 #include "search/best/best.h"
 
 #include "predictor/planning/planning.h"
@@ -21,10 +21,12 @@
 
 enum {
   MAX_FINALISTS = 36,
-  MAX_LEAST = 12,      /* smallest proposals tried when searching for the least arena */
-  EVALUATIONS = 350000,      /* effort of groupings when searching for the least arena, in layers */
-  FEW_EVALUATIONS = 60000,   /* effort otherwise */
-  FEW_LAYERS = 200     /* networks that are searched within a second */
+  MAX_LEAST = 12,      /* number of smallest proposals that the search for the least arena tries */
+  /* effort of finding groupings, as the sum of the layers of all plans that are tried: in the
+   * search for the least arena, and otherwise */
+  EVALUATIONS = 350000,
+  FEW_EVALUATIONS = 60000,
+  FEW_LAYERS = 200     /* greatest number of layers with which a search takes less than a second */
 };
 
 static const double NEAR = 1.03; /* error of the sums of costs, relative to a laid out plan */
@@ -37,7 +39,8 @@ static int propose_all(struct mafat_proposer *s)
   if (s->request->most_ms > 0) s->most_ns = s->request->most_ms * 1e6 * NEAR;
   int code = mafat_proposer_descend(s, 0, false, 0);
   if (s->request->least) return code;
-  /* A kept byte saves at most the time of reading it. */
+  /* Prices from near 0 up: keeping a byte saves at most the time of reading it (disk_ns). At the
+   * price `dear`, no weights are kept. */
   if (code == MAFAT_OK) code = mafat_proposer_descend(s, disk * 0.03, true, 8);
   if (code == MAFAT_OK) code = mafat_proposer_descend(s, disk * 0.3, true, 8);
   if (code == MAFAT_OK) code = mafat_proposer_descend(s, dear, true, 8);
@@ -55,9 +58,9 @@ static int by_bytes(const void *a, const void *b)
   return mafat_spec_compare(x->spec, y->spec, false);
 }
 
-/* Keeps the proposals within 4 % of the front, as their costs are approximate. Proposals are sorted
- * into bins whose limits in bytes form a geometric series; only the fastest of each bin is kept.
- * Frees the others. */
+/* Reduces the proposals to finalists. Keeps those that take at most 4 % longer than the fastest
+ * proposal with fewer bytes, as their costs are approximate. Sorts these into bins whose limits in
+ * bytes form a geometric series, and keeps the fastest of each bin. Frees the others. */
 static void choose_finalists(struct mafat_proposer *s)
 {
   enum { SLACK_PERCENT = 4 };
@@ -72,7 +75,7 @@ static void choose_finalists(struct mafat_proposer *s)
     struct mafat_proposal *p = &s->proposals[i];
     bool near = p->ns <= fastest * (1 + SLACK_PERCENT / 100.0);
     if (p->ns < fastest) fastest = p->ns;
-    /* in the same bin as the last kept proposal; the smallest proposal has a bin of its own */
+    /* p is in the same bin as the last finalist. The smallest proposal has a bin of its own. */
     if (near && n > 1 && p->bytes <= limit) {
       struct mafat_proposal *last = &s->proposals[n - 1];
       if (p->ns < last->ns) {
@@ -91,8 +94,9 @@ static void choose_finalists(struct mafat_proposer *s)
   s->n_proposals = n;
 }
 
-/* Adds standard plans, whatever the cost tables say. Plans with tiles appear only here: rows need
- * less memory and compute nothing twice, so tiles have no cost tables. */
+/* Adds standard plans to the front, whatever the cost tables say. Only here are there plans with
+ * tiles. Groups by rows need less memory and compute nothing twice, so tiles have no cost
+ * tables. */
 static int add_seeds(struct mafat_proposer *s, struct mafat_front *f)
 {
   const struct mafat_group_weights streamed = {.placement = MAFAT_STREAMED};
@@ -118,9 +122,9 @@ static bool has_narrow_weights(const struct mafat_proposer *s)
   return false;
 }
 
-/* Adds a variant that has the default ring wherever the spec has the smallest ring. The cost tables
- * ignore that a disk is slower with few reads in flight. Called for networks with weights narrower
- * than floats, whose default ring is small too. */
+/* Adds a variant of the spec in which groups with the smallest ring have the default ring instead,
+ * because a disk is slower with few reads in flight and the cost tables ignore this. Called for
+ * networks with weights narrower than floats: their default ring has few bytes. */
 static int add_with_usual_ring(const struct mafat_proposer *s, struct mafat_front *f,
                                const struct mafat_spec *spec)
 {
@@ -148,9 +152,9 @@ static int grouping(const struct mafat_proposer *s, struct mafat_front *f, long 
   return code;
 }
 
-/* Adds the grouping with the smallest arena: once with kept and once with loaded weights. Skipped
- * for Darknet's networks: they are chains with few branches, so the proposals already have good
- * groups. */
+/* Finds the grouping with the smallest arena (least/grouping.h) and adds it twice: with kept and
+ * with loaded weights. Does nothing for Darknet's networks: they are chains with few branches, so
+ * the proposals already have good groups. */
 static int add_groupings(const struct mafat_proposer *s, struct mafat_front *f)
 {
   struct mafat_front *one = NULL;
@@ -181,7 +185,8 @@ static int lay_out(struct mafat_proposer *s, struct mafat_front *f)
   return code;
 }
 
-/* Lays out the smallest proposals, all with kept weights, and reduces the arena of the best. */
+/* The search for the least arena: lays out the smallest proposals, all with kept weights, and then
+ * reduces the arena of the best one (least/least.h). */
 static int lay_out_least(struct mafat_proposer *s, struct mafat_front *f)
 {
   struct mafat_group_spec rows = {.cut = mafat_cut_rows(1)};
@@ -191,8 +196,8 @@ static int lay_out_least(struct mafat_proposer *s, struct mafat_front *f)
     qsort(s->proposals, (size_t)s->n_proposals, sizeof *s->proposals, by_bytes);
   for (int i = 0; i < mafat_min(s->n_proposals, MAX_LEAST) && code == MAFAT_OK; i++)
     code = mafat_least_take(f, s->request, s->proposals[i].spec, s->d);
-  /* Refines before and after the groupings are tried, so from two starting points, if that is
-   * quick. */
+  /* In small networks, the plan is refined both before and after groupings are tried, because it
+   * may end in different plans. */
   if (code == MAFAT_OK && s->request->n_layers <= FEW_LAYERS)
     code = mafat_least_refine(f, s->request, s->d);
   if (code == MAFAT_OK) code = grouping(s, f, EVALUATIONS);
@@ -221,7 +226,8 @@ static int search_threads(struct mafat_front *f, const struct mafat_search_reque
   return code;
 }
 
-/* Calls `find` for 1, 2, 4 ... threads, and the maximum. */
+/* If the search chooses the number of threads, calls `find` for 1, 2, 4 ... and most_threads
+ * threads; else once. */
 static int for_threads(struct mafat_front *f, const struct mafat_search_request *request,
                        int (*find)(struct mafat_front *f,
                                    const struct mafat_search_request *request,
@@ -242,7 +248,8 @@ static int for_threads(struct mafat_front *f, const struct mafat_search_request 
   return code;
 }
 
-/* Adds variants of the front's plans that differ in their depthwise words (depthwise.h). */
+/* Adds variants of the front's plans with other numbers of rows of fused depthwise layers
+ * (depthwise.h). */
 static int add_depthwise(struct mafat_front *f, const struct mafat_search_request *request,
                          struct mafat_diagnostic *d)
 {
@@ -297,7 +304,7 @@ static int find_first(struct mafat_front *f, struct mafat_search_request *r,
 
 /* ---- search ---- */
 
-/* Adds all finalists, assigns offsets, and keeps the best. */
+/* Adds all plans to the front, removes those that are not on it, and assigns offsets. */
 static int find_all(struct mafat_front *f, const struct mafat_search_request *r,
                     struct mafat_diagnostic *d)
 {

@@ -1,6 +1,6 @@
-/* Computes the cost tables of the search "best": walks the schedule of one plan for each cut
- * candidate and algorithm. Called by search/best (proposer.c, spans.c). Allocates in
- * request->options->heap. */
+/* Computes the cost tables of the search "best" (costs.h): makes one plan for each cut candidate
+ * and algorithm, and walks its schedule. Called by search/best (proposer.c, spans.c). Allocates
+ * from request->options->heap. */
 #include "search/best/costs.h"
 
 #include "predictor/plan/fusion.h"
@@ -41,10 +41,10 @@ static struct mafat_group_spec group_of(const struct mafat_cut_candidate *w)
 
 /* ---- walking one plan ---- */
 
-/* Cached cost of a step in rows: the steps of a layer cost the same, except the first one and those
- * with fewer rows. */
+/* Cached cost of a step in a group by rows. The steps of a layer cost the same, except the first
+ * step and steps with fewer rows. */
 struct memo {
-  int rows, first;
+  int rows, first; /* number of rows of the step; 1: it is the first step */
   double ns;
 };
 
@@ -55,7 +55,7 @@ struct cost_walk {
   struct mafat_layout *layout;
   struct mafat_schedule *schedule;
   struct mafat_work_context context;
-  struct memo *memos; /* [layer][2]: other steps, the first step */
+  struct memo *memos; /* [layer][2]: entry 1 is for the first step, entry 0 for other steps */
 };
 
 static double price(struct cost_walk *w, const struct mafat_step *step)
@@ -66,7 +66,7 @@ static double price(struct cost_walk *w, const struct mafat_step *step)
   return mafat_work_ns(&work, c, w->plan->n_threads);
 }
 
-/* Cost of all parts of a divided step; *step is its first part and becomes its last. */
+/* Cost in ns of all parts of a divided step. *step is the first part and becomes the last one. */
 static double price_parts(struct cost_walk *w, struct mafat_step *step)
 {
   double ns = price(w, step);
@@ -81,7 +81,7 @@ static double price_step(struct cost_walk *w, struct mafat_step *step)
 {
   int rows = mafat_span_size(step->out.y), first = step->out.y.begin == 0;
   bool divided = mafat_schedule_is_dividing(w->schedule, step->layer);
-  /* Readers run between the parts of a panel producer, so the schedule returns each part alone. */
+  /* The schedule returns each part of a panel producer, because readers run between them. */
   if (mafat_order_is_panel_producer(w->plan, step->layer)) return price(w, step);
   if (w->plan->groups[step->group].cut.kind == MAFAT_CUT_ROWS) {
     struct memo *m = &w->memos[2 * step->layer + first];
@@ -122,7 +122,7 @@ static void take_sizes(struct cost_walk *w, struct mafat_layer_cost *costs)
     if (buffer->tag == MAFAT_TAG_WEIGHTS || buffer->tag == MAFAT_TAG_IO ||
         buffer->first > buffer->last)
       continue;
-    if (b == layout->frame_buffer && w->plan->frame_stays) continue; /* live beside every group */
+    if (b == layout->frame_buffer && w->plan->frame_stays) continue; /* live during every layer */
     for (int at = buffer->first / 2; at <= buffer->last / 2; at++)
       costs[w->plan->order[at]].live_bytes += (float)buffer->bytes;
   }
@@ -198,7 +198,7 @@ static void describe_layers(struct mafat_costs *c, const struct mafat_plan_optio
 
 /* ---- cuts ---- */
 
-/* Bytes of maps that live across a cut. */
+/* Bytes of maps that are made before a cut and read after it. */
 static double crossing_bytes(const struct mafat_costs *c, int cut)
 {
   double sum = 0;
@@ -217,9 +217,9 @@ static void drop_cut(struct mafat_costs *c, double *crossing, int i)
   c->n_blocks--;
 }
 
-/* Removes cuts until max_blocks blocks are left. Removes first those where the live bytes have a
- * local maximum, then those that join the fewest layers into a block. Among equals it removes the
- * cut with the most live bytes. */
+/* Removes cuts until max_blocks blocks are left. First removes cuts that more bytes cross than the
+ * neighboring cuts. Then always removes the cut whose two blocks have the fewest layers together;
+ * among several of these, the cut that the most bytes cross. */
 static void thin_cuts(struct mafat_costs *c, double *crossing, int max_blocks)
 {
   double before = crossing[0];
@@ -240,12 +240,12 @@ static void thin_cuts(struct mafat_costs *c, double *crossing, int max_blocks)
   }
 }
 
-/* Lists cuts before layers, but not between fused layers. Between an alias and a layer without
- * steps there is no cut either. */
+/* Lists the possible cuts, each before a layer. There is no cut between fused layers, nor between
+ * an alias and a layer without steps. */
 static int find_cuts(struct mafat_costs *c, const struct mafat_plan *plan, int max_blocks)
 {
   double *crossing = mafat_heap_calloc(c->heap, (size_t)c->n_layers + 1, sizeof *crossing);
-  int inside = 0; /* end of the fused layers so far */
+  int inside = 0; /* no cut before layers with lower numbers: they are fused */
   if (!crossing) return MAFAT_ENOMEM;
   c->n_blocks = 0;
   for (int l = 0; l < c->n_layers; l++) {
@@ -282,7 +282,7 @@ static bool allocate(struct mafat_costs *c)
          c->map_bytes && c->last_use && c->indivisible && c->cuts;
 }
 
-/* Sets the tables that do not depend on the candidate, from the plan with whole maps. */
+/* Fills the tables that do not depend on the candidate, from the plan with whole maps. */
 static int describe(struct mafat_costs *c, const struct mafat_search_request *r, int max_blocks,
                     struct mafat_diagnostic *d)
 {
@@ -304,7 +304,7 @@ static int describe(struct mafat_costs *c, const struct mafat_search_request *r,
   return code;
 }
 
-/* True if the search chooses algorithms, and some layer has a choice. */
+/* True if the search chooses algorithms, and some layer can use more than one. */
 static bool has_any_choice(const struct mafat_search_request *r)
 {
   if (r->options->algorithm != MAFAT_AUTO || r->options->algorithms) return false;

@@ -1,7 +1,8 @@
-/* Chooses the numbers of rows of depthwise layers that are fused into 1x1 convolutions. Each number
- * is tried for all these layers at once, and the time and live bytes of each layer are recorded.
- * Layers interact only through the arena, so each one gets the fastest number that fits. Called by
- * search/best/best.c. Allocates in request->options->heap. */
+/* Chooses how many rows of a depthwise layer are computed at a time inside the 1x1 convolution that
+ * reads it. Each number is tried for all such layers at once, and the time and live bytes of each
+ * layer are noted. Layers influence each other only through the size of the arena, so each layer
+ * gets the fastest number whose live bytes fit. Called by search/best/best.c. Allocates from
+ * request->options->heap. */
 #include "search/best/depthwise.h"
 
 #include "predictor/cost/latency.h"
@@ -10,24 +11,26 @@
 #include <math.h>
 #include <string.h>
 
-enum { USUAL = -1 /* the default, written as no word */, N_TRIED = 11 };
+enum { USUAL = -1 /* the default number; the spec then has no word */, N_TRIED = 11 };
+/* numbers of rows that are tried; 0: the layer is not fused */
 static const int tried[N_TRIED] = {USUAL, 0, 1, 2, 4, 8, 16, 32, 64, 128, 256};
 
-/* Among choices within 0.5 % of the fastest, prefer the default, then the least memory. */
+/* Among numbers that take at most 0.5 % longer than the fastest one, the default is preferred, then
+ * the one with the fewest live bytes. */
 static const double SLACK = 1.005;
 
 struct depthwise_chooser {
   const struct mafat_search_request *request;
   struct mafat_heap *heap;
-  struct mafat_plan *plan; /* of the spec that is optimized */
-  struct mafat_spec *spec; /* its spec, whose depthwise words are replaced */
+  struct mafat_plan *plan; /* plan of the spec that is optimized */
+  struct mafat_spec *spec; /* copy of that spec, whose depthwise words are replaced */
   int *layers, n;          /* (n) depthwise layers that are fused into a 1x1 convolution */
-  int *rows;               /* (n) rows of each, for the words; USUAL: no word */
-  double *ms;              /* [tried][n]: time of the layer and its 1x1 convolution */
-  size_t *live;            /* [tried][n]: peak of live bytes while these two run */
-  double *layers_ms;       /* (n_layers) time of each layer in the plan that is tried */
-  size_t *lives;           /* (positions) live bytes at each position of that plan */
-  size_t others;           /* peak of live bytes while any other layer runs */
+  int *rows;               /* (n) number of rows of each of these layers; USUAL: the default */
+  double *ms;              /* [tried][n]: time of the layer and its 1x1 convolution, in ms */
+  size_t *live;            /* [tried][n]: greatest live bytes while these two layers run */
+  double *layers_ms;       /* (n_layers) time of each layer in the plan that is tried, in ms */
+  size_t *lives;           /* (plan->n_positions) live bytes at each position of that plan */
+  size_t others;           /* greatest live bytes while any other layer runs */
   struct mafat_diagnostic *d;
 };
 
@@ -102,8 +105,8 @@ static int try(struct depthwise_chooser *c, int t)
 
 /* ---- choosing ---- */
 
-/* Chooses an index in `tried` for depthwise layer i: the fastest whose live bytes fit into `arena`,
- * or the one with the fewest live bytes if none fits. */
+/* Chooses an index in `tried` for depthwise layer i: that of the fastest number whose live bytes
+ * fit into `arena` or, if none fits, of the number with the fewest live bytes. */
 static int choose(const struct depthwise_chooser *c, int i, size_t arena)
 {
   double fastest = INFINITY;

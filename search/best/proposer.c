@@ -1,5 +1,5 @@
 /* Proposes sequences of groups by dynamic programming over cuts, from tables of costs. Called by
- * search/best (best.c). Allocates in the options' heap. */
+ * search/best/best.c. Allocates from request->options->heap. */
 #include "search/best/proposer.h"
 
 #include "predictor/plan/algorithms.h"
@@ -9,11 +9,11 @@
 
 #include <math.h>
 
-enum { MAX_STEPS = 150 /* arenas tried per price */ };
+enum { MAX_STEPS = 150 /* greatest number of arenas that are tried for each price */ };
 
-static const double ARENA_STEP = 0.965; /* ratio of each arena to the previous one, at most */
+static const double ARENA_STEP = 0.965; /* each arena is at most this part of the previous one */
 
-/* Groups that run each layer once. */
+/* Kinds of groups that run each layer once. */
 enum once {
   ONCE_WHOLE,
   ONCE_WHOLE_LOADED,
@@ -22,19 +22,20 @@ enum once {
   N_ONCE = MAFAT_N_ONCE_CANDIDATES
 };
 
-enum { ROWS = N_ONCE, N_STATES }; /* state of a cut: how the group that ends there is cut */
+/* A state at a cut is the kind of the group that ends there: an enum once, or ROWS. */
+enum { ROWS = N_ONCE, N_STATES };
 
-/* The cheapest sequence of groups up to a cut: its cost and its last group. */
+/* The cheapest sequence of groups that ends at a cut with a group of a certain kind. */
 struct mafat_sequence_state {
-  float cost; /* ns, with the price of kept weights; INFINITY: nothing fits */
-  float ns, kept, peak;
-  int from, from_state;
-  const struct mafat_span_option *option; /* for groups of rows */
+  float cost;           /* ns, including the price of kept weights; INFINITY: no sequence fits */
+  float ns, kept, peak; /* time; bytes of kept weights; greatest arena bytes of its groups */
+  int from, from_state; /* cut at which the last group begins, and the state there */
+  const struct mafat_span_option *option; /* of the last group, if it is by rows; else NULL */
 };
 
-/* A proposed sequence of groups, before it is laid out. */
 /* ---- blocks of layers that run once ---- */
 
+/* Time; arena bytes; bytes of kept weights. */
 struct once_cost {
   float ns, peak, kept;
 };
@@ -51,7 +52,7 @@ static int once_candidate(const struct mafat_costs *c, enum once once)
   return 0;
 }
 
-/* Cost of one layer with one algorithm. */
+/* Cost of one layer with one algorithm, in a group that runs each layer once. */
 static struct once_cost cost_once(const struct mafat_proposer *s, enum once once,
                                   enum mafat_algorithm algorithm, int layer)
 {
@@ -72,7 +73,8 @@ static struct once_cost cost_once(const struct mafat_proposer *s, enum once once
   return sum;
 }
 
-/* Chooses the layer's algorithm in a group that runs it once: the fastest that fits. */
+/* Chooses the layer's algorithm in a group that runs each layer once: the fastest that fits the
+ * arena. */
 static enum mafat_algorithm choose_once(const struct mafat_proposer *s, enum once once, int layer,
                                         struct once_cost *cost)
 {
@@ -111,9 +113,12 @@ static struct mafat_sequence_state *state_at(const struct mafat_proposer *s, int
   return &s->states[cut * N_STATES + state];
 }
 
-/* Penalty of a group, because costs are approximate: small gains do not justify more groups. */
-static const double GROUP_SHARE = 0.004; /* of the time of the plan with whole maps */
+/* Each group costs extra, because costs are approximate and a small gain does not justify one group
+ * more. The extra cost is this share of the time of the plan with whole maps. */
+static const double GROUP_SHARE = 0.004;
 
+/* Extends the sequence at cut `from` by a group (or, if the kind stays the same, by more layers of
+ * its last group) up to cut `to`, if that gives the cheapest sequence there. */
 static void extend(const struct mafat_proposer *s, int from, int from_state, int to, int to_state,
                    const struct once_cost *add, const struct mafat_span_option *option)
 {
@@ -136,7 +141,7 @@ static bool reads_weights(enum once once)
   return once == ONCE_WHOLE_LOADED || once == ONCE_PANELS_STREAMED;
 }
 
-/* The cheapest state at a cut; -1: none. */
+/* The cheapest state at a cut; -1: no sequence fits. */
 static int cheapest(const struct mafat_proposer *s, int cut)
 {
   int best = -1;
@@ -146,7 +151,7 @@ static int cheapest(const struct mafat_proposer *s, int cut)
   return best;
 }
 
-/* Extends a sequence by groups of rows after a cut. */
+/* Extends the sequence at cut `from` by each possible group by rows. */
 static void extend_by_rows(const struct mafat_proposer *s, int from, int from_state)
 {
   int n = s->costs->n_blocks;
@@ -162,7 +167,7 @@ static void extend_by_rows(const struct mafat_proposer *s, int from, int from_st
   }
 }
 
-/* Extends a group that runs each layer once by a block. */
+/* Extends all sequences at cut `from` by one block that runs each layer once. */
 static void extend_by_block(const struct mafat_proposer *s, int from, enum once once)
 {
   struct once_cost block;
@@ -172,7 +177,7 @@ static void extend_by_block(const struct mafat_proposer *s, int from, enum once 
       extend(s, from, state, from + 1, (int)once, &block, NULL);
 }
 
-/* The last state of the cheapest sequence; -1: none. */
+/* Finds the cheapest sequences. Returns the cheapest state at the last cut; -1: none fits. */
 static int solve(const struct mafat_proposer *s)
 {
   int n = s->costs->n_blocks;
@@ -212,7 +217,7 @@ static void describe_once(const struct mafat_proposer *s, enum once once,
     g->weights = (struct mafat_group_weights){MAFAT_STREAMED, s->ring, 0};
 }
 
-/* The algorithm of a layer in a group of rows. */
+/* The algorithm of a layer in a group by rows. */
 static enum mafat_algorithm choose_in_rows(const struct mafat_proposer *s,
                                            const struct mafat_span_option *o, int layer)
 {
@@ -222,7 +227,7 @@ static enum mafat_algorithm choose_in_rows(const struct mafat_proposer *s,
   return mafat_cost_fastest(c, cut_candidate, (enum mafat_algorithm)o->most, layer);
 }
 
-/* A group of the sequence. */
+/* A group of the sequence: blocks begin ... end - 1. */
 struct part {
   int begin, end, state;
   const struct mafat_span_option *option;
@@ -259,7 +264,7 @@ static void choose_algorithms(const struct mafat_proposer *s, const struct part 
   }
 }
 
-/* Adds a group to the spec, with words for algorithms that differ from the options'. */
+/* Adds a group to the spec, and names the algorithms that differ from the options' algorithm. */
 static int describe_part(const struct mafat_proposer *s, const struct part *part,
                          struct mafat_spec *spec)
 {

@@ -1,17 +1,17 @@
-/* Proposes plans by dynamic programming over cuts. For an arena size and a price of kept weights,
- * it finds the fastest sequence of groups from the costs of layers (costs.h) and of spans
- * (spans.h). Bytes and milliseconds of a proposal are sums of these costs: approximate until it is
- * laid out. Included by search/best/best.c. Allocates in the options' heap. */
+/* Proposes plans by dynamic programming over cuts. For a size of the arena and a price of kept
+ * weights, it finds the fastest sequence of groups from the costs of layers (costs.h) and of spans
+ * (spans.h). The bytes and the time of a proposal are sums of these costs, so they are approximate.
+ * Included by search/best/best.c. Allocates from request->options->heap. */
 #ifndef MAFAT_SEARCH_BEST_PROPOSER_H
 #define MAFAT_SEARCH_BEST_PROPOSER_H
 
 #include "predictor/schedule/fetches.h"
 #include "search/best/spans.h"
 
-/* A proposed sequence of groups, before it is laid out. */
+/* A proposed sequence of groups. */
 struct mafat_proposal {
-  struct mafat_spec *spec;
-  double bytes, ns;
+  struct mafat_spec *spec; /* owned by the proposer */
+  double bytes, ns;        /* approximate bytes and time of the plan */
 };
 
 struct mafat_sequence_state;
@@ -20,7 +20,7 @@ enum { MAFAT_N_ONCE_CANDIDATES = 4 }; /* ways to cut groups that run each layer 
 
 struct mafat_proposer {
   const struct mafat_search_request *request;
-  struct mafat_heap *heap; /* the options'; for all of this */
+  struct mafat_heap *heap; /* request->options->heap */
   struct mafat_costs *costs;
   struct mafat_spans *spans;
   int once_candidates[MAFAT_N_ONCE_CANDIDATES];
@@ -42,21 +42,22 @@ struct mafat_proposer {
 /* The smallest ring of streamed weights. */
 static const struct mafat_group_weights mafat_least_ring = {MAFAT_STREAMED, MAFAT_RING_READS, 0};
 
-enum { MAFAT_MOST_BLOCKS = 72 }; /* of a scope */
+enum { MAFAT_MOST_BLOCKS = 72 }; /* greatest max_blocks of a scope */
 
-/* All candidates. */
+/* The scope with all candidates. */
 extern const struct mafat_cost_scope mafat_full_scope;
 
-/* Makes the tables of costs. The request outlives the proposer. Close it even after a failure.
- * MAFAT_ENOMEM, MAFAT_ELIMIT. */
+/* Makes the cost tables. The request must outlive the proposer. The caller closes the proposer even
+ * after a failure. MAFAT_ENOMEM; MAFAT_ELIMIT: sizes overflow. */
 int mafat_proposer_open(struct mafat_proposer *proposer, const struct mafat_search_request *request,
                         const struct mafat_cost_scope *scope, struct mafat_diagnostic *d);
 /* Frees the tables before proposals are laid out: only `proposals` is used afterwards. */
 void mafat_proposer_end(struct mafat_proposer *proposer);
 void mafat_proposer_close(struct mafat_proposer *proposer);
 
-/* Proposes sequences from the largest arena to the smallest, at one price of kept weights. The last
- * steps are refined to reach the smallest arena. MAFAT_ENOMEM. */
+/* Proposes sequences for smaller and smaller arenas, at one price of kept weights (ns per byte),
+ * and appends them to proposer->proposals. When no sequence fits, it goes on in smaller steps to
+ * the smallest arena that it can reach. MAFAT_ENOMEM. */
 int mafat_proposer_descend(struct mafat_proposer *proposer, double price, bool reads, int ring);
 
 #endif

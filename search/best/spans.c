@@ -1,25 +1,28 @@
-/* Builds the options of every span of blocks as a group of rows: for each number of rows, most
- * expensive algorithm and weight placement, adds up the costs of the blocks. Called by
- * search/best/proposer.c. Allocates in request->options->heap. */
+/* Makes the table of spans (spans.h): for each span, number of rows, greatest algorithm and weight
+ * placement, adds up the costs of the span's blocks. Called by search/best/proposer.c. Allocates
+ * from request->options->heap. */
 #include "search/best/spans.h"
 
 #include <math.h>
 #include <string.h>
 
+/* values of loaded_kb that are tried */
 static const short thresholds_kb[] = {1200, 600, 300, 150};
 
 enum {
   N_THRESHOLDS = sizeof thresholds_kb / sizeof *thresholds_kb,
-  N_PLACEMENT_RULES = 3 + N_THRESHOLDS, /* kept, loaded, loaded below each threshold, streamed */
+  /* kept, loaded, loaded up to each threshold and streamed above it, streamed */
+  N_PLACEMENT_RULES = 3 + N_THRESHOLDS,
   MAX_ROWS = 16,
   MAX_OPTIONS = MAX_ROWS * MAFAT_N_CHOICES * N_PLACEMENT_RULES
 };
 
-/* Contribution of one block to a group of rows, in ns and bytes. */
+/* Contribution of one block to a group by rows. */
 struct block_cost {
-  float ns, reading_ns;
-  float windows;               /* rows kept of the block's maps */
-  float loaded, scratch, kept; /* loaded weights; largest scratch of a layer; kept weights */
+  float ns, reading_ns;        /* times of computing, and of reading weights */
+  float windows;               /* bytes of the rows that are kept of the block's maps */
+  float loaded, scratch, kept; /* bytes of loaded weights; of the largest scratch of a layer; of
+                                  kept weights */
 };
 
 int mafat_spans_cut_candidate(const struct mafat_costs *c, int rows, bool streamed)
@@ -44,18 +47,20 @@ enum mafat_weight_placement mafat_spans_weight_placement(const struct mafat_cost
   return loaded ? MAFAT_LOADED : MAFAT_STREAMED;
 }
 
+/* State of making the table. */
 struct builder {
   const struct mafat_costs *costs;
   const struct mafat_search_request *request;
   struct mafat_spans *spans;
-  /* (n_rows) indices of the candidates of rows with kept or loaded weights, and of those with the
-   * same rows and streamed weights */
+  /* (n_rows) indices of the candidates by rows with kept or loaded weights, and of the candidates
+   * with the same numbers of rows and streamed weights */
   int cut_candidates[MAX_ROWS], streamed_candidates[MAX_ROWS], n_rows;
   int n_placement_rules;     /* 1: all weights are kept */
   struct block_cost *blocks; /* [rows][most - MAFAT_DIRECT][placement rule][block] */
-  bool *indivisible; /* [block]: has a layer that cannot be split by rows, so no span contains it */
-  float *whole;      /* [begin][end]: bytes of whole maps that the span produces, read after it */
-  float *before; /* [begin]: bytes of maps that earlier blocks produce, read at or after `begin` */
+  bool *indivisible; /* [block]: it has a layer that cannot be split by rows, so no span has it */
+  float *whole;      /* [begin][end]: bytes of whole maps that the span makes for later readers */
+  float *before;     /* [begin]: bytes of maps that earlier blocks make and that are read at or
+                        after block `begin` */
   int n_options, capacity;
 };
 
@@ -91,7 +96,8 @@ static void list_cut_candidates(struct builder *b)
 
 /* ---- blocks ---- */
 
-/* An option with rows and the placement rule of an index below N_PLACEMENT_RULES; costs are 0. */
+/* Returns an option with this number of rows and placement rule number `number`. Its costs are
+ * 0. */
 static struct mafat_span_option placement_rule_of(int rows, int number)
 {
   struct mafat_span_option o = {.rows = (short)rows, .placement_rule = MAFAT_PLACE_STREAMED};
@@ -115,8 +121,8 @@ static void add_layer(const struct builder *b, struct block_cost *block, int row
       placement == MAFAT_STREAMED ? b->streamed_candidates[rows] : b->cut_candidates[rows];
   const struct mafat_layer_cost *taken =
       mafat_cost_of(c, cut_candidate, mafat_cost_fastest(c, cut_candidate, most, layer), layer);
-  /* Rows are counted for algorithm `most`, even if this layer uses another: the layers that read
-   * the map decide how many rows are kept, and Winograd needs more. */
+  /* The rows kept are those for algorithm `most`, even if this layer uses another one: they depend
+   * on the layers that read the map, and Winograd needs more rows. */
   block->windows += mafat_cost_of(c, cut_candidate, most, layer)->held_bytes;
   float reads = placement == MAFAT_STREAMED ? taken->reads : placement == MAFAT_LOADED ? 1 : 0;
   float copying = !packed ? (float)k->pack_ns : placement == MAFAT_LOADED ? (float)k->copy_ns : 0;
@@ -151,7 +157,7 @@ static int block_of(const struct mafat_costs *c, int layer)
   return block;
 }
 
-/* True if a group of rows keeps all rows of the map anyway (counted in block_cost.windows). */
+/* True if a group by rows keeps all rows of the map; then block_cost.windows includes them. */
 static bool is_held_whole(const struct builder *b, int tensor)
 {
   const struct mafat_network *n = b->costs->network;
@@ -183,13 +189,14 @@ static void add_outliving(struct builder *b)
 
 /* ---- options of a span ---- */
 
-/* True if a is at least as good as b in arena bytes, kept bytes and time; ignores 0.2 % of time. */
+/* True if a needs no more arena bytes, kept bytes and time than b, up to 0.2 % of the time. */
 static bool beats(const struct mafat_span_option *a, const struct mafat_span_option *b)
 {
   return a->ns <= b->ns * 1.002f && a->bytes <= b->bytes && a->kept_bytes <= b->kept_bytes;
 }
 
-/* Adds an option to the span's list unless another one beats it; removes those that it beats. */
+/* Adds an option to a span's list unless an option in the list beats it, and removes options that
+ * it beats. Returns the new length of the list. */
 static int put(struct mafat_span_option *list, int n, const struct mafat_span_option *option)
 {
   int kept = 0;
@@ -227,7 +234,8 @@ static int append(struct builder *b, const struct mafat_span_option *list, int n
   return MAFAT_OK;
 }
 
-/* Builds all spans that begin at a block; sums grow with the end. */
+/* Makes the options of all spans that begin at a block. Each span has one block more than the span
+ * before, so its costs are added to the same sums. */
 static int build_from(struct builder *b, int begin)
 {
   enum { N = MAX_ROWS * MAFAT_N_CHOICES * N_PLACEMENT_RULES };
