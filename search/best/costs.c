@@ -240,12 +240,13 @@ static void thin_cuts(struct mafat_costs *c, double *crossing, int max_blocks)
   }
 }
 
-/* Lists the possible cuts, each before a layer. There is no cut between fused layers, nor between
- * an alias and a layer without steps. */
+/* Lists the possible cuts, each before a layer. There is no cut before a layer that is between a
+ * fused layer and the layer that it is fused into, nor before a layer without steps that follows an
+ * alias. */
 static int find_cuts(struct mafat_costs *c, const struct mafat_plan *plan, int max_blocks)
 {
   double *crossing = mafat_heap_calloc(c->heap, (size_t)c->n_layers + 1, sizeof *crossing);
-  int inside = 0; /* no cut before layers with lower numbers: they are fused */
+  int inside = 0; /* highest layer into which one of the layers so far is fused */
   if (!crossing) return MAFAT_ENOMEM;
   c->n_blocks = 0;
   for (int l = 0; l < c->n_layers; l++) {

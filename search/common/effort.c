@@ -1,5 +1,6 @@
 /* The clock of the searches' deadlines. Called by search/best, search/fdt and
- * search/common/front.c. Reads the clock only. */
+ * search/common/front.c, and through effort.h by search/least and search/motes. Only reads the
+ * clock. */
 #include "search/common/effort.h"
 
 #include <time.h>

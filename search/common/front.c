@@ -1,7 +1,7 @@
 /* Predicts bytes and time of candidates and maintains the Pareto front. Called by the searches
  * (search/best, fdt, least, motes, separable, smallest), and by api/ (choose.c, dry_run.c). The
- * front and its specs are in a heap of the front; plans and layouts are in request->options->heap
- * and freed at once. */
+ * front and its specs are in a heap of their own. Plans and layouts are in request->options->heap
+ * and are freed at once. */
 #include "search/common/front.h"
 
 #include "predictor/cost/latency.h"
@@ -21,8 +21,8 @@ int mafat_front_open(struct mafat_front **out)
   return *out ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-/* A total order, so that results do not depend on qsort: bytes, milliseconds, threads, then the
- * simpler spec and the spec's text. */
+/* Compares bytes, milliseconds, threads, then the specs: shorter texts come first. This is a total
+ * order, so results do not depend on qsort. */
 static int compare(const void *a, const void *b)
 {
   const struct mafat_candidate *x = a, *y = b;
@@ -44,8 +44,8 @@ void mafat_front_reduce(struct mafat_front *f)
   f->n = n;
 }
 
-/* Sum over layers of (peak of the layer's group / arena) to the power of 16, so that only groups
- * that nearly fill the arena count. */
+/* Returns the sum, over all layers, of (peak bytes of the layer's group / bytes of the arena) to
+ * the power of 16. So only groups that nearly fill the arena count. */
 static double tie_break_of(const struct mafat_plan *plan, const struct mafat_layout *layout)
 {
   double sum = 0;
@@ -59,8 +59,9 @@ static double tie_break_of(const struct mafat_plan *plan, const struct mafat_lay
 typedef int (*layout_function)(struct mafat_layout **out, const struct mafat_network *n,
                                const struct mafat_plan *plan, struct mafat_diagnostic *d);
 
-/* Predicts a plan from the layout that lay_out makes. A sketch has no offsets, so its bytes are a
- * lower bound. `least`: lowers the mapped bytes to this bound, too. */
+/* Predicts a plan from the layout that lay_out makes. A sketch (mafat_layout_sketch) has no
+ * offsets, so its total bytes are a lower bound of the arena. `least`: lowers the mapped bytes to
+ * this bound, too. */
 static int measure_plan(struct mafat_candidate *c, const struct mafat_search_request *r,
                         const struct mafat_plan *plan, layout_function lay_out, bool least,
                         struct mafat_diagnostic *d)
@@ -72,7 +73,9 @@ static int measure_plan(struct mafat_candidate *c, const struct mafat_search_req
   if (code == MAFAT_OK)
     code = mafat_latency_predict(&latency, r->network, plan, layout, r->calibration);
   if (code == MAFAT_OK) {
-    if (least) layout->mapped_bytes = layout->total_bytes; /* boxes may use freed memory */
+    /* mapped_bytes may be larger, because boxes are stored after the arena, unless some memory of
+     * the arena is free when they are needed; this depends on the offsets */
+    if (least) layout->mapped_bytes = layout->total_bytes;
     mafat_predict(&bytes, layout, r->footprint);
     c->charge_bytes = bytes.charge_bytes;
     c->resident_bytes = bytes.resident_bytes;
@@ -174,8 +177,8 @@ int mafat_candidate_name_algorithms(struct mafat_candidate *c, const struct mafa
   return MAFAT_OK;
 }
 
-/* Slowdown that is accepted for fewer bytes. In-place outputs can be slower, because their steps
- * are divided among threads into fewer parts. */
+/* A plan with fewer bytes may be slower by this many percent. In-place outputs can be slower,
+ * because their steps are divided into fewer parts for threads. */
 enum { SLOWER_PERCENT = 5 };
 
 static bool needs_less(const struct mafat_candidate *a, const struct mafat_candidate *than)
@@ -183,8 +186,8 @@ static bool needs_less(const struct mafat_candidate *a, const struct mafat_candi
   return a->charge_bytes < than->charge_bytes && a->ms <= than->ms * (100 + SLOWER_PERCENT) / 100;
 }
 
-/* Tries the best order of layers, with outputs in place if in_place is set. Keeps it if it needs
- * fewer bytes. */
+/* Tries the best order of layers, with in-place outputs if in_place is true. Keeps the order if it
+ * needs fewer bytes. */
 static int sort_with(struct mafat_candidate *c, const struct mafat_search_request *r, bool in_place,
                      struct mafat_diagnostic *d)
 {
@@ -202,12 +205,12 @@ static int sort_with(struct mafat_candidate *c, const struct mafat_search_reques
     c->spec->op_order = before;
     c->spec->in_place = placed;
   }
-  /* MAFAT_EINVAL: all groups are rows, so there is no order to choose. */
+  /* MAFAT_EINVAL: all groups are by rows, so there is no order to choose. */
   return code == MAFAT_EINVAL ? MAFAT_OK : code;
 }
 
-/* Tries other orders of layers. Only Darknet's files list branches in an order that is meant to be
- * run. */
+/* Tries other orders of layers. Not for Darknet's files: these list layers in an order that is
+ * meant to be run. */
 static int sort(struct mafat_candidate *c, const struct mafat_search_request *r,
                 struct mafat_diagnostic *d)
 {

@@ -1,5 +1,5 @@
-/* Finds the group that decides how large the arena is. Called by search/least/least.c. Pure
- * functions. */
+/* Finds the group that decides how large the arena is. Called by search/least/least.c. Touches only
+ * its arguments. */
 #include "search/common/fullest.h"
 
 struct mafat_fullest mafat_fullest_alive(const struct mafat_layout *layout,
@@ -12,6 +12,7 @@ struct mafat_fullest mafat_fullest_alive(const struct mafat_layout *layout,
 }
 
 
+/* Number of the group that runs at a time. */
 static int group_at(const struct mafat_plan *plan, int time)
 {
   int g = 0;

@@ -1,5 +1,5 @@
-/* A cache of arena sizes. Called by search/least/least.c. Only the hash function allocates, in the
- * plan's heap, and frees at once. */
+/* A cache of arena sizes (known_arenas.h). Called by search/least/least.c. Changes the caller's
+ * cache. Only the hash function allocates, from the plan's heap; it frees before it returns. */
 #include "search/common/known_arenas.h"
 
 /* Mixes bits, so that close values get unrelated hashes. */
@@ -13,7 +13,7 @@ static uint64_t mix(uint64_t x)
 uint64_t mafat_known_arenas_hash(const struct mafat_layout *layout, const struct mafat_plan *plan)
 {
   const int n_times = 2 * plan->n_positions;
-  /* [time]: times up to this one at which a life begins or ends */
+  /* [time]: number of times, up to this one, at which the use of a buffer begins or has ended */
   int *ranks = mafat_heap_calloc(plan->heap, (size_t)n_times + 2, sizeof *ranks);
   uint64_t sum = 1;
   if (!ranks) return 0;

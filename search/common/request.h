@@ -1,5 +1,5 @@
 /* The inputs of a search. Included by api/, search/best, search/common, search/fdt and
- * search/motes. Declares types only. */
+ * search/motes. Only declares types. */
 #ifndef MAFAT_SEARCH_COMMON_REQUEST_H
 #define MAFAT_SEARCH_COMMON_REQUEST_H
 
@@ -9,8 +9,8 @@
 
 /* Measures plans by running them. */
 struct mafat_search_timer {
-  /* Runs a plan and sets *ms. Returns MAFAT_ELIMIT if memory is too short to run it; the search
-   * skips the plan. Any other error ends the search. */
+  /* Runs a plan and sets *ms. Returns MAFAT_ELIMIT if there is not enough memory to run it; then
+   * the search skips the plan. Any other error ends the search. */
   int (*time)(void *context, const struct mafat_plan *plan, const struct mafat_layout *layout,
               double *ms, struct mafat_diagnostic *d);
   void *context;
@@ -18,7 +18,7 @@ struct mafat_search_timer {
 
 struct mafat_search_request {
   const struct mafat_network *network;
-  int n_layers;
+  int n_layers; /* plans are for the first n_layers layers */
   /* options->algorithm MAFAT_AUTO: the search chooses an algorithm for each layer */
   const struct mafat_plan_options *options;
   const struct mafat_footprint *footprint;
@@ -32,9 +32,9 @@ struct mafat_search_request {
   const char *memory_source; /* of memory_bytes, for messages */
   struct mafat_allowance *allowance; /* memory of the search; NULL: no limit */
   struct mafat_search_timer timer; /* timer.time NULL: milliseconds are predicted, not measured */
-  /* limit if plan_ends is 0: the sum of the layers of all plans that are tried; 0: default */
+  /* limit of effort (effort.h) if plan_ends is 0; 0: the search's default */
   long long evaluations;
-  /* deadline in ns of mafat_effort_now, set by the search itself; 0: none (effort.h) */
+  /* deadline, as a time of mafat_effort_now; the search sets it from plan_seconds; 0: none */
   long long plan_ends;
   /* find only the plan with the smallest arena (search/least/least.h); if the search chooses the
    * number of threads, it chooses 1 */

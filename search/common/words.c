@@ -1,14 +1,14 @@
-/* Parses the words of searches: "beam=8,cells=2,43,measure". Does not use strtod, which depends on
- * the locale's decimal point. Called by search/searches.c, the searches and api/choose.c. Allocates
- * nothing. */
+/* Parses the words of searches: "beam=8,cells=2,43,measure". Does not use strtod, because the
+ * decimal point of strtod depends on the locale. Called by search/searches.c, search/fdt,
+ * search/greedy, search/motes, search/separable and api/choose.c. Allocates nothing. */
 #include "search/common/search.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Parses "1.05" as 105 / 100: with at most 15 digits both are exact, so the quotient is the nearest
- * double. Returns false if the text is no number or has more digits. */
+/* Parses "1.05" as 105 / 100. With at most 15 digits, both integers are exact in a double, so the
+ * quotient is the nearest double. Returns false if the text is no number or has more digits. */
 static bool read_number(const char *text, size_t n, double *number)
 {
   enum { MOST_DIGITS = 15 };
@@ -33,7 +33,8 @@ static bool read_count(const char *text, size_t n, double *number)
   return !memchr(text, '.', n) && read_number(text, n, number);
 }
 
-/* Parses a size in bytes: 64K, 31M, 1G, also 64KB or 64KiB, or an integer without unit. */
+/* Parses a size: "64K", "31M", "1G", also with "B" or "iB" after the letter, or an integer. Sets
+ * *bytes. */
 static bool read_size(const char *text, size_t n, double *bytes)
 {
   static const char units[] = "KMG";
@@ -82,7 +83,7 @@ static bool read_value(struct mafat_search_value *v, const struct mafat_search_w
 
 /* ---- messages ---- */
 
-enum { ROOM = 200 };
+enum { ROOM = 200 }; /* bytes of a list in a message */
 
 /* Writes "fdt|ffmt|both" as "fdt, ffmt or both". */
 static void list_choices(char text[ROOM], const char *choices)
@@ -151,8 +152,8 @@ static int find_word(const struct mafat_search *s, const char *text, size_t n)
   return -1;
 }
 
-/* Length of the first word: up to a comma that is followed by a letter. A comma before anything
- * else belongs to the value: "cells=2,43". */
+/* Length of the first word, with its value. It ends at a comma that is followed by a letter. Other
+ * commas belong to the value: "cells=2,43". */
 static size_t word_length(const char *text)
 {
   size_t n = strcspn(text, ",");

@@ -1,5 +1,5 @@
-/* Assigns offsets by hill climbing, as TVM does. Called by search/fdt/placing.c. Temporary memory
- * is in the caller's heap. */
+/* Assigns offsets to buffers by hill climbing, as TVM does (placing.h). Called by
+ * search/fdt/placing.c. Temporary memory is in the caller's heap. */
 #include "search/fdt/placing.h"
 
 #include <math.h>
@@ -8,20 +8,21 @@
 
 enum {
   MOST_ATTEMPTS = 500,
-  MOST_EVALUATIONS = 1 << 22 /* limit of n * n * attempts, for n buffers */
+  MOST_EVALUATIONS = 1 << 22 /* greatest n * n * attempts, for n buffers */
 };
 
-/* Initial temperature of simulated annealing: a layout that is larger by this share is accepted
- * with probability 1/e. */
+/* Initial temperature of simulated annealing. At first, a layout that is larger than the one before
+ * by this share is accepted with probability 1/e. */
 static const double warmth = .05;
 
 struct allocation_climb {
   struct mafat_allocation *extents;
-  const struct mafat_allocation **placed; /* (n) those placed so far, by rising offset */
-  int *order;                         /* (n) extents in the order in which they are placed */
+  /* (n) buffers that have an offset in the current layout, sorted by ascending offset */
+  const struct mafat_allocation **placed;
+  int *order;                         /* (n) indices of extents in the order of placing them */
   size_t *best;                       /* [extent]: offset in the best layout so far */
   int n;
-  size_t total, best_total, bound; /* bytes: of this layout, of the best one, at least */
+  size_t total, best_total, bound; /* bytes of the current and of the best layout; lower bound */
   uint64_t random;
 };
 
@@ -30,7 +31,7 @@ static bool live_together(const struct mafat_allocation *a, const struct mafat_a
   return a->first <= b->last && b->first <= a->last;
 }
 
-/* A random number from 0 to n - 1 (xorshift), the same in every run. */
+/* A pseudorandom number from 0 to n - 1 (xorshift). The sequence is the same in every run. */
 static int any_below(struct allocation_climb *c, int n)
 {
   c->random ^= c->random << 13;
@@ -39,8 +40,8 @@ static int any_below(struct allocation_climb *c, int n)
   return (int)(c->random % (uint64_t)n);
 }
 
-/* A lower bound of the layout: the most bytes that live at one time. This time is the start of some
- * buffer. */
+/* Lower bound of the layout's bytes: the greatest sum of the bytes of buffers that are in use at
+ * one time. It is enough to look at times at which the lifetime of a buffer begins. */
 static size_t find_bound(const struct allocation_climb *c)
 {
   size_t most = 0;
@@ -54,6 +55,7 @@ static size_t find_bound(const struct allocation_climb *c)
   return most;
 }
 
+/* Gives buffer e the lowest free offset, and inserts it into c->placed. */
 static void place_one(struct allocation_climb *c, int n_placed, struct mafat_allocation *e)
 {
   size_t size = e->end - e->begin, at = 0;
@@ -70,6 +72,7 @@ static void place_one(struct allocation_climb *c, int n_placed, struct mafat_all
   c->placed[to] = e;
 }
 
+/* Places all buffers in c->order, and notes the layout if it is the best so far. */
 static void place_all(struct allocation_climb *c)
 {
   c->total = 0;
@@ -90,8 +93,8 @@ static void swap(struct allocation_climb *c, int a, int b)
   c->order[b] = order;
 }
 
-/* Selects two positions in the order: of a buffer that ends at the top of the layout, and of one
- * that lives at the same time. They can be equal. */
+/* Chooses two random positions in c->order: *a of a buffer that ends at the end of the layout, *b
+ * of a buffer that is in use at the same time. They can be equal. */
 static void choose_two(struct allocation_climb *c, int *a, int *b)
 {
   for (*a = any_below(c, c->n); c->extents[c->order[*a]].end != c->total; *a = (*a + 1) % c->n) {}
@@ -117,7 +120,7 @@ static void climb(struct allocation_climb *c)
   }
 }
 
-/* Largest first, then by index. */
+/* Sorts c->order by descending size, then by ascending index. */
 static void sort(struct allocation_climb *c)
 {
   for (int i = 0; i < c->n; i++) {

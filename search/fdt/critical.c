@@ -1,5 +1,5 @@
-/* Moves buffers to lower offsets, and finds the critical buffers. Called by search/fdt (placing.c,
- * fdt.c). Temporary memory is in the caller's heap. */
+/* Moves buffers to lower offsets, and finds the critical buffers (critical.h). Called by search/fdt
+ * (placing.c, fdt.c). Temporary memory is in the caller's heap. */
 #include "search/fdt/critical.h"
 
 #include "base/error.h"
@@ -33,6 +33,8 @@ static int by_size(const void *a, const void *b)
 
 /* ---- moving down ---- */
 
+/* Moves e down to the highest end of those of the n buffers `below` that are in use at the same
+ * time as e. */
 static void fall(struct mafat_allocation *e, const struct mafat_allocation *const *below, int n)
 {
   size_t size = e->end - e->begin, at = 0;
@@ -64,14 +66,16 @@ int mafat_allocations_settle(size_t *total, struct mafat_allocation *extents, in
 /* ---- chains ---- */
 
 struct chains {
-  /* (n) sorted by begin, and by end, rising */
+  /* (n) each: the buffers; the same sorted by ascending begin; by ascending end */
   const struct mafat_allocation *extents, **begins, **ends;
-  bool *above, *below; /* [extent]: a chain connects it with the layout's top; with its bottom */
+  /* [extent]: buffers that lie directly on each other reach from this one up to the end of the
+   * layout; from this one down to offset 0 */
+  bool *above, *below;
   int n;
 };
 
-/* Goes down by falling ends. The buffers that begin where this one ends have higher ends, so
- * above[] is already set for them. */
+/* Fills `above`, from the buffer with the highest end to that with the lowest. Buffers that begin
+ * where this one ends have higher ends, so their `above` is already known. */
 static void find_above(struct chains *c, size_t total)
 {
   size_t at = total;
@@ -85,6 +89,7 @@ static void find_above(struct chains *c, size_t total)
   }
 }
 
+/* Fills `below`, from the buffer with the lowest begin to that with the highest. */
 static void find_below(struct chains *c)
 {
   size_t at = 0;
@@ -98,8 +103,8 @@ static void find_below(struct chains *c)
   }
 }
 
-/* Narrow rule: removes a buffer if another chain goes past it. That chain has a buffer whose
- * offsets overlap with the removed one's. */
+/* For the narrow rule: removes each buffer that some chain does not contain. That chain has a
+ * buffer whose range of offsets overlaps with that of the removed one. */
 static void keep_lonely(struct chains *c)
 {
   size_t highest = 0;

@@ -1,6 +1,7 @@
 /* The search "fdt": implements the callbacks of the automatic flow (flow.h), which make plans from
- * paths and predict their bytes. Called through search/searches.c, and by
- * search/smallest/smallest.c. Allocates in a heap of its own. */
+ * paths and predict their bytes. Called by search/smallest/smallest.c, and by api/ through
+ * search/searches.c. Allocates from a heap of its own, which it frees; the caller closes the
+ * front. */
 #include "search/fdt/fdt.h"
 
 #include "search/common/effort.h"
@@ -25,14 +26,14 @@ static const struct mafat_search_word words[N_WORDS] = {
 #undef WORD
 
 enum {
-  MOST_EVALUATIONS = 1000000,     /* effort: sum of the layers and parts of all plans */
+  MOST_EVALUATIONS = 1000000, /* effort: sum of the layers and parts of all plans that are tried */
   MOST_SORTING = 1000000000 /* longest time to find the best order of a group, in nanoseconds */
 };
 
 /* A predicted plan. */
 struct made_plan {
   struct mafat_candidate candidate;
-  size_t bytes; /* bytes by which plans are compared; SIZE_MAX: no plan */
+  size_t bytes; /* bytes by which plans are compared (word "layout"); SIZE_MAX: no plan */
   bool apart;   /* see struct flow */
 };
 
@@ -41,12 +42,12 @@ struct flow {
   const struct mafat_search_request *request;
   struct mafat_heap *heap;
   struct mafat_front *front; /* holds the current plan; empty at the beginning */
-  /* plans that are made next: each layer outside paths has a group of its own, so that none is
-   * fused into another one */
+  /* in plans that are made next, each layer outside of paths gets a group of its own, so that no
+   * layer is fused into another; false: such layers share groups */
   bool apart;
-  bool stands_apart; /* the same, of the current plan */
+  bool stands_apart; /* value of `apart` with which the current plan was made */
   bool climbing;    /* compare plans by the published offset assignment */
-  struct made_plan made, kept; /* last measured; best so far */
+  struct made_plan made, kept; /* the plan measured last; the best plan since the current one */
   long long evaluations;  /* remaining effort */
   struct mafat_diagnostic *d;
 };
@@ -63,8 +64,8 @@ static struct mafat_group_spec *add_group(const struct flow *f, struct mafat_spe
   return g;
 }
 
-/* Adds the layers up to `end` as one group, in which the layers of the paths are split along
- * channels, or along rows for paths of the network's input. */
+/* Adds the layers up to `end` as one group. The layers of each path are split along channels, or
+ * along rows if the path begins at an input of the network. */
 static int add_splits(const struct flow *f, struct mafat_spec *spec, const struct mafat_path *paths,
                       int n, int end)
 {
@@ -83,7 +84,8 @@ static int add_splits(const struct flow *f, struct mafat_spec *spec, const struc
   return MAFAT_OK;
 }
 
-/* Adds each layer as a group of its own; aliases join the group before them. */
+/* Adds each layer of [begin, end) as a group of its own. An alias joins the group of the layer
+ * before it. */
 static int add_apart(const struct flow *f, struct mafat_spec *spec, int begin, int end)
 {
   const struct mafat_layer *layers = f->request->network->layers;
@@ -120,8 +122,9 @@ static int add_tiles(const struct flow *f, struct mafat_spec *spec, const struct
   return MAFAT_OK;
 }
 
-/* Makes the spec of these paths. Each path in tiles is a group; the layers before, between and
- * after these groups are one group each, or one for each layer (f->apart). */
+/* Makes the spec of these paths. Each path in tiles is a group. The layers between two such groups,
+ * before the first and after the last, are one group or, with f->apart, one group for each path and
+ * layer. */
 static int make_spec(struct mafat_spec **out, const struct flow *f, const struct mafat_path *paths,
                      int n)
 {
@@ -151,8 +154,8 @@ static bool may_go_on(const void *user)
   return mafat_effort_left(f->request, f->evaluations);
 }
 
-/* Replaces *bytes, the arena's, by those of the published offset assignment, if plans are compared
- * by it. */
+/* If plans are compared by the published offset assignment, replaces *bytes, the bytes of the
+ * arena, by those of that assignment. */
 static int climb(size_t *bytes, const struct flow *f, const struct mafat_spec *spec)
 {
   struct mafat_placing p;
@@ -189,8 +192,8 @@ static void forget(struct made_plan *m)
   m->bytes = SIZE_MAX;
 }
 
-/* A callback, see flow.h. Tries several orders of layers and parts, and stores the smallest plan in
- * f->made. */
+/* Callback `measure` of flow.h. Tries several orders of layers and parts, and stores the smallest
+ * plan in f->made. */
 static int measure(void *user, size_t *bytes, const struct mafat_path *paths, int n,
                    long long n_evaluations)
 {
@@ -253,7 +256,7 @@ static const struct mafat_flow_callbacks callbacks = {measure, keep, take, find_
 
 /* ---- search ---- */
 
-/* Tries the current paths with the other layers apart if they are together, and vice versa. */
+/* Tries the current paths with the other value of f->apart. */
 static int try_other_style(struct flow *f, struct mafat_flow *flow)
 {
   if (!may_go_on(f)) return MAFAT_OK;
@@ -263,7 +266,7 @@ static int try_other_style(struct flow *f, struct mafat_flow *flow)
   return code;
 }
 
-/* True if there is time to find the best order of each group, which cannot be interrupted. */
+/* True if there is enough time to find the best order of each group. This cannot be interrupted. */
 static bool may_sort(const struct flow *f)
 {
   const struct mafat_search_request *r = f->request;
@@ -300,7 +303,8 @@ static int run(struct flow *f, struct mafat_flow *flow)
   return code ? code : sort_best(f, flow);
 }
 
-/* Runs the flow. Temporary memory is in request->options->heap, the plan in the front's heap. */
+/* Runs the flow. Temporary memory is in request->options->heap, the final plan in the front's
+ * heap. */
 static int run_in(struct mafat_front *front, const struct mafat_search_request *request,
                   struct mafat_diagnostic *d)
 {

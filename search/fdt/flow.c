@@ -1,22 +1,22 @@
-/* The automatic flow of fused depthwise tiling (flow.h). Called by search/fdt/fdt.c, which predicts
- * plans through callbacks. Allocates in flow->heap. */
+/* The automatic flow of fused depthwise tiling (flow.h). Called by search/fdt/fdt.c, whose
+ * callbacks make and predict plans. Allocates from flow->heap and frees before it returns. */
 #include "search/fdt/flow.h"
 
 #include <string.h>
 
-/* The best paths found for one critical buffer: the current ones and a new one. */
+/* The best paths found for one critical buffer: the paths of the current plan and a new path. */
 struct best_paths {
   struct mafat_path paths[MAFAT_MOST_APPLIED];
-  int n;             /* -1: none needs fewer bytes than the current plan */
+  int n;             /* number of paths; -1: none found that needs fewer bytes than the current */
   size_t bytes;
-  int length, parts; /* layers and parts of the new path */
+  int length, parts; /* numbers of layers and parts of the new path */
 };
 
 struct flow_run {
   struct mafat_flow *flow;
   struct best_paths best;
-  struct mafat_path found[MAFAT_MOST_PATHS]; /* around the current tensor */
-  bool *tried; /* [tensor] */
+  struct mafat_path found[MAFAT_MOST_PATHS]; /* paths around the tensor that is tried */
+  bool *tried; /* [tensor]: it was tried for the current plan */
 };
 
 int mafat_path_n_parts(const struct mafat_path *p)
@@ -31,8 +31,8 @@ struct mafat_span mafat_path_layers(const struct mafat_path *p)
 
 /* ---- candidates ---- */
 
-/* True if the path is a contiguous range of layers: all layers between its first and last are in
- * it, or are aliases. Specs can only name ranges. */
+/* True if all layers between the path's first and last are in the path or are aliases. The split of
+ * a spec can only name such a range of layers. */
 static bool is_run(const struct mafat_flow *f, const struct mafat_path *p)
 {
   for (int i = 1; i < p->length; i++)
@@ -41,7 +41,7 @@ static bool is_run(const struct mafat_flow *f, const struct mafat_path *p)
   return true;
 }
 
-/* True if the path can be a spec and has the requested tiling. */
+/* True if a spec can split the path, and the flow allows its tiling. */
 static bool is_wanted(const struct mafat_flow *f, const struct mafat_path *p)
 {
   enum mafat_fused_tiling other =
@@ -49,8 +49,8 @@ static bool is_wanted(const struct mafat_flow *f, const struct mafat_path *p)
   return f->tiling != other && is_run(f, p);
 }
 
-/* Writes to `paths` the current paths, without those that overlap p, and p, in the order of layers.
- * Returns their number; 0: more than MAFAT_MOST_APPLIED. */
+/* Writes to `paths`, in the order of layers, the path p and those of the current paths that do not
+ * overlap it. Returns their number; 0: there would be more than MAFAT_MOST_APPLIED. */
 static int join(const struct mafat_flow *f, const struct mafat_path *p, struct mafat_path *paths)
 {
   struct mafat_span own = mafat_path_layers(p);
@@ -122,6 +122,7 @@ static int try_tensor(struct flow_run *r, int tensor)
 
 /* ---- flow ---- */
 
+/* Makes these paths, and the plan that was kept, the current ones. */
 static int stand(struct mafat_flow *f, const struct mafat_path *paths, int n, size_t bytes)
 {
   if (n > 0) memmove(f->applied, paths, (size_t)n * sizeof *paths);
@@ -130,8 +131,8 @@ static int stand(struct mafat_flow *f, const struct mafat_path *paths, int n, si
   return f->callbacks->take(f->user);
 }
 
-/* Tries the critical tensors, until one of them can be split for fewer bytes. Skips outputs of the
- * network and tensors that were already tried. */
+/* Tries paths around the critical tensors, until a path around one of them needs fewer bytes. Skips
+ * outputs of the network and tensors that were already tried. */
 static int try_critical(struct flow_run *r, const int *tensors, int n)
 {
   const struct mafat_flow *f = r->flow;

@@ -9,8 +9,8 @@
 
 /* ---- chains ---- */
 
-/* The only tensor that a layer reads, besides constants and operands without sources. -1: the layer
- * reads several tensors, or it or its producer has several outputs. */
+/* Returns the only tensor that a layer reads, apart from constants. -1: the layer reads several
+ * tensors or parts of tensors, or it or the layer that makes the tensor has several outputs. */
 static int find_above(const struct mafat_sole_readers *l, int layer)
 {
   const struct mafat_layer *it = &l->network->layers[layer];
@@ -83,7 +83,7 @@ uint64_t mafat_tensor_bytes(const struct mafat_network *n, int tensor)
 
 /* ---- roles ---- */
 
-/* Role of a layer that is split along channels: none, PART, FDTO or FDTI (paths.h). */
+/* Role of a layer in a path along channels (paths.h): none, PART, or FDTO or FDTI. */
 enum path_block { BLOCK_NONE, BLOCK_PART, BLOCK_FAN };
 
 static struct mafat_shape shape_above(const struct mafat_sole_readers *l, int layer)
@@ -91,8 +91,9 @@ static struct mafat_shape shape_above(const struct mafat_sole_readers *l, int la
   return l->network->layers[l->above[layer]].out;
 }
 
-/* Role along channels; in: below the critical tensor (FDTI), else above it (FDTO). A layer that
- * looks up rows of a table makes all channels from one index, so it can be FDTO but not FDTI. */
+/* Role of a layer in a path along channels. in: the layer is below the critical tensor, so it may
+ * be FDTI; else it is above and may be FDTO. A layer that looks up rows of a table makes all
+ * channels from one index, so it can be FDTO but not FDTI. */
 static enum path_block depth_block(const struct mafat_sole_readers *l, int layer, bool in)
 {
   const struct mafat_layer *it = &l->network->layers[layer];
@@ -116,7 +117,8 @@ static int extent(struct mafat_shape s, bool axis_y)
   return axis_y ? s.h : s.w;
 }
 
-/* True if neighbouring outputs on the split axis share inputs. */
+/* True if neighboring rows (or columns) of the output are computed from common rows of the input,
+ * along an axis that the tiling divides. */
 static bool overlaps(const struct mafat_sole_readers *l, int layer, enum mafat_tiling tiling)
 {
   const struct mafat_layer *it = &l->network->layers[layer];
@@ -130,8 +132,8 @@ static bool overlaps(const struct mafat_sole_readers *l, int layer, enum mafat_t
   return false;
 }
 
-/* True if the layer can be split along rows or columns: it needs no whole maps, and its input and
- * output have at least two of them. */
+/* True if the layer can be split by this tiling: it can be computed in tiles, and its input and
+ * output have at least two rows (or columns) along each axis that the tiling divides. */
 static bool map_block(const struct mafat_sole_readers *l, int layer, enum mafat_tiling tiling)
 {
   const struct mafat_layer *it = &l->network->layers[layer];
@@ -145,7 +147,8 @@ static bool map_block(const struct mafat_sole_readers *l, int layer, enum mafat_
 
 /* ---- walking ---- */
 
-/* The next layer of a walk down (by > 0) or up a chain; -1: the chain ends. */
+/* The next layer of a walk down a chain, to readers (by > 0), or up, to producers (by < 0); -1: the
+ * chain ends. */
 static int next_layer(const struct mafat_sole_readers *l, int layer, int by)
 {
   if (by > 0) return l->below[layer];
@@ -166,7 +169,7 @@ static int depth_lengths(int *lengths, const struct mafat_sole_readers *l, int t
     enum path_block b = depth_block(l, layer, by > 0);
     if (b == BLOCK_NONE) break;
     if (b == BLOCK_FAN) {
-      if (by > 0 && length > 0) lengths[n++] = length; /* variant without the FDTI, with CONCAT */
+      if (by > 0 && length > 0) lengths[n++] = length; /* ends with CONCAT instead of the FDTI */
       lengths[n++] = length + 1;
       return n;
     }
@@ -199,8 +202,9 @@ int mafat_path_lengths(int lengths[MAFAT_MOST_VERSIONS], const struct mafat_sole
 
 /* ---- ends ---- */
 
-/* Chooses how many of the `length` layers on one side belong to the path, so that it ends at the
- * smallest tensor; ties go to fewer layers. 0: no tensor is smaller than this one. */
+/* Chooses how many of the `length` layers above (by < 0) or below the tensor belong to the path, so
+ * that it ends at the smallest tensor; among equally small ones, at the nearest. 0: none of these
+ * tensors is smaller than `tensor`. */
 static int choose_end(const struct mafat_sole_readers *l, int tensor, int length, int by)
 {
   uint64_t least = mafat_tensor_bytes(l->network, tensor);

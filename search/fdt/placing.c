@@ -1,5 +1,5 @@
-/* Computes the buffers and offsets of a plan. Called by search/fdt/fdt.c. Allocates in
- * request->options->heap. */
+/* Computes the offsets and lifetimes of the buffers of a plan. Called by search/fdt/fdt.c.
+ * Allocates from request->options->heap; the caller frees the lists. */
 #include "search/fdt/placing.h"
 
 #include "predictor/layout/layout.h"

@@ -1,5 +1,6 @@
-/* Counts memory and operations as the publications do. Called only by tests, which compare the
- * results with the publications' tables. Temporary memory is in lines->heap. */
+/* Counts memory and operations of a network as the publications do (published.h). Called only by
+ * tests, which compare the results with the publications' tables. Temporary memory is in
+ * lines->heap. */
 #include "search/fdt/published.h"
 
 #include "network/dtype.h"
@@ -7,8 +8,8 @@
 struct account {
   const struct mafat_sole_readers *lines;
   const struct mafat_path *path;
-  int *last;      /* [tensor]: its last reader; n_layers: it is an output; -1: none */
-  uint64_t alive; /* bytes of the whole tensors that exist at this step */
+  int *last;      /* [tensor]: its last reader; n_layers: an output of the network; -1: no reader */
+  uint64_t alive; /* bytes of the whole tensors that exist at the current step */
   struct mafat_published *out;
 };
 
@@ -44,8 +45,8 @@ struct share {
   int channels;
 };
 
-/* The share of layer `at` that a part computes. The last layer of a fan-in is computed whole, as
- * partial sums. */
+/* The share of the path's layer number `at` that part number `part` computes. The last layer of a
+ * fan-in is computed as a whole, as partial sums. */
 static struct share share_of(const struct account *a, int at, int part)
 {
   const struct mafat_path *p = a->path;
@@ -65,7 +66,8 @@ static uint64_t share_bytes(const struct account *a, int at, struct share s)
          mafat_dtype_bytes(layer_of(a, a->path->layers[at])->out_type, 8) / 8;
 }
 
-/* Multiply-adds of the share. The partial sums of a fan-in have 1/n of the layer's. */
+/* Multiply-adds of the share. For the partial sums of a fan-in they are 1/n of those of the
+ * layer. */
 static uint64_t share_macs(const struct account *a, int at, struct share s, int part)
 {
   const struct mafat_path *p = a->path;
@@ -95,7 +97,7 @@ static void free_read(struct account *a, int layer)
   }
 }
 
-/* Bytes of the layer's outputs: all, or those without a reader (`unread`). */
+/* Bytes of the layer's outputs. unread: only of those without a reader. */
 static uint64_t made_bytes(const struct account *a, int layer, bool unread)
 {
   uint64_t bytes = 0;
@@ -117,8 +119,8 @@ static void run_whole(struct account *a, int layer)
   free_read(a, layer);
 }
 
-/* Counts all parts of the path in turn. Its input is freed once the last part's first layer is
- * computed. */
+/* Counts all parts of the path, one after the other. The path's input is freed when the last part
+ * has computed its first layer. */
 static void run_parts(struct account *a)
 {
   const struct mafat_path *p = a->path;
@@ -156,8 +158,8 @@ static void find_last(struct account *a)
     if (a->last[t] >= 0) a->alive += mafat_tensor_bytes(n, t);
 }
 
-/* The path is counted at the position of its last layer. There all its operands exist, and no other
- * layer reads its inner tensors. */
+/* The whole path is counted as if it ran when its last layer does: then all its operands exist, and
+ * no other layer reads its inner tensors. */
 int mafat_published_find(struct mafat_published *out, const struct mafat_sole_readers *lines,
                          const struct mafat_path *path)
 {
