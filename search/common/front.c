@@ -73,8 +73,8 @@ static int measure_plan(struct mafat_candidate *c, const struct mafat_search_req
   if (code == MAFAT_OK)
     code = mafat_latency_predict(&latency, r->network, plan, layout, r->calibration);
   if (code == MAFAT_OK) {
-    /* mapped_bytes may be larger, because boxes are stored after the arena, unless some memory of
-     * the arena is free when they are needed; this depends on the offsets */
+    /* Boxes may be stored past the end of the arena, or in memory of the arena that is free by
+     * then; this depends on the offsets. So the bound is without them. */
     if (least) layout->mapped_bytes = layout->total_bytes;
     mafat_predict(&bytes, layout, r->footprint);
     c->charge_bytes = bytes.charge_bytes;

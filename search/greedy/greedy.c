@@ -1,6 +1,6 @@
 /* The search "greedy": Algorithm 2 of the MAFAT paper (Farley and Gerstlauer 2021) with the paper's
- * predictor. Called by api/choose.c and through search/searches.c. Allocates plans while it
- * compares them, and frees them. */
+ * memory formula. Called by api/choose.c, directly and through search/searches.c. Allocates plans
+ * to compare them, and frees them; the caller closes the spec that is chosen. */
 #include "search/greedy/greedy.h"
 
 #include "predictor/planning/planning.h"
@@ -8,10 +8,10 @@
 #include <string.h>
 
 enum {
-  MOST_TILES = 5,
-  BEHIND_TILES = 2, /* tiles per side after a cut */
+  MOST_TILES = 5,   /* greatest number of tiles per side */
+  BEHIND_TILES = 2, /* tiles per side in the group after the cut */
   PAPER_LAYERS = 16,
-  PAPER_LEAST_CUT = 8, /* of the cuts 2, 4, 8 and 12 the paper searches 8 and 12 */
+  PAPER_LEAST_CUT = 8, /* the paper only tries the cuts 8 and 12, though 2 and 4 are possible too */
   NO_MORE = 0
 };
 
@@ -30,7 +30,7 @@ static bool is_papers(const struct mafat_network *n, int n_layers)
   return true;
 }
 
-/* The next earlier cut: after the last maxpool before `cut`, at `least` or later. */
+/* The cut before `cut`: after the last maxpool before it, but not before `least`. */
 static int next_cut(const struct mafat_network *n, int cut, int least)
 {
   for (int l = cut - 2; l >= 0 && l + 1 >= least; l--)
@@ -38,7 +38,7 @@ static int next_cut(const struct mafat_network *n, int cut, int least)
   return NO_MORE;
 }
 
-/* TxT/NoCut if the cut is the network's end; else TxT/CUT/2x2. */
+/* The plan TxT/NoCut if the cut is the end of the network; else TxT/CUT/2x2. T: `tiles`. */
 static struct mafat_greedy_choice choice_of(int tiles, int cut, int n_layers)
 {
   struct mafat_greedy_choice c = {.n_groups = cut == n_layers ? 1 : 2};
@@ -48,8 +48,8 @@ static struct mafat_greedy_choice choice_of(int tiles, int cut, int n_layers)
   return c;
 }
 
-/* Sets c->bytes by the paper's predictor. Returns MAFAT_EINVAL if the maps are too small for the
- * tiles. */
+/* Sets c->bytes by the paper's memory formula. Returns MAFAT_EINVAL if the maps are too small for
+ * the tiles. */
 static int predict(struct mafat_greedy_choice *c, const struct mafat_network *n, int n_layers,
                    size_t bias_bytes, struct mafat_diagnostic *d)
 {
@@ -76,7 +76,7 @@ int mafat_search_greedy(struct mafat_greedy_choice *choice, const struct mafat_n
     for (int tiles = 1; tiles <= MOST_TILES; tiles++) {
       struct mafat_greedy_choice c = choice_of(tiles, cut, n_layers);
       int code = predict(&c, n, n_layers, bias_bytes, d);
-      /* more tiles than pixels, or bytes that overflow */
+      /* there are more tiles than pixels, or the bytes overflow */
       if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT) continue;
       if (code) return code;
       c.fits = c.bytes < limit_bytes;

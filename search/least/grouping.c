@@ -1,6 +1,6 @@
-/* Finds the grouping with the smallest arena for a sequence of layers. Predicts the bytes of groups
- * by laying out plans; each plan gives the bytes of all its groups. Called by search/best/best.c.
- * Temporary memory is in request->options->heap. */
+/* Finds the grouping with the smallest arena for a sequence of layers (grouping.h). Predicts the
+ * bytes of groups by laying out plans; each plan gives the bytes of all its groups. Called by
+ * search/best/best.c. Changes the front. Temporary memory is in request->options->heap. */
 #include "search/least/grouping.h"
 
 #include "predictor/layout/layout.h"
@@ -12,21 +12,21 @@
 #include <math.h>
 
 enum {
-  MOST_PLACES = 64,   /* limit of possible cuts */
-  MOST_FLAT_ROWS = 4, /* tiles of columns are used for maps with at most this many rows */
-  /* limit of a group's length, in steps from one possible cut to the next, except for a group of
-   * the whole network */
+  MOST_PLACES = 64,   /* greatest number of possible cuts */
+  MOST_FLAT_ROWS = 4, /* maps with at most this many rows are tiled by columns */
+  /* greatest length of a group, unless it has the whole network. Unit: from one possible cut to the
+   * next */
   MOST_SPAN = 24
 };
 
-/* Ways to cut a group, the faster first. Groups of rows compute one row per step; least.c tries
+/* Ways to divide a group, faster ones first. Groups by rows compute one row per step; least.c tries
  * more rows later. */
 static const struct cut_candidate {
   enum mafat_cut_kind kind;
   bool early, partitioned;
-  int cols;        /* number of tiles along columns; 0: none */
-  bool each;       /* also one tile for each row; the heads of attention are rows */
-  double slowness; /* estimated slowdown of a layer, only to choose among equal bytes */
+  int cols;        /* number of tiles along columns; 0: the group is not tiled */
+  bool each;       /* one tile for each row, too: the heads of attention are rows */
+  double slowness; /* estimated slowdown of a layer; it decides if bytes are equal */
 } cut_candidates[] = {{.kind = MAFAT_CUT_GRID},
             {.kind = MAFAT_CUT_PANELS, .slowness = 0.5},
             {.kind = MAFAT_CUT_ROWS, .slowness = 4},
@@ -41,8 +41,8 @@ enum { N_CUT_CANDIDATES = sizeof cut_candidates / sizeof *cut_candidates };
 /* The best grouping of all layers before a possible cut. */
 struct grouping_state {
   float peak;              /* bytes of its largest group */
-  double slowness;         /* sum over its layers */
-  int from, cut_candidate; /* its last group: where it begins, and how it is cut */
+  double slowness;         /* sum of the slowness of its layers */
+  int from, cut_candidate; /* of its last group: the possible cut where it begins, and its way */
 };
 
 static const float TOO_LARGE = 1e30f; /* bytes of groups that are excluded */
@@ -51,11 +51,13 @@ struct grouping {
   const struct mafat_search_request *request;
   const struct mafat_sequence *sequence;
   struct mafat_heap *heap;          /* request->options->heap */
-  int places[MOST_PLACES + 2], n;   /* (n + 1) possible cuts in the sequence: 0 ... n_layers */
-  float *peaks; /* [cut candidate][from][to]: bytes of that group; INFINITY: unknown */
-  struct grouping_state *states;             /* (n + 1) for each possible cut */
+  int places[MOST_PLACES + 2], n;   /* (n + 1) possible cuts, as positions in the sequence: 0, ...,
+                                       n_layers */
+  float *peaks; /* [cut candidate][from][to]: bytes of the group between possible cuts number `from`
+                   and `to`; INFINITY: unknown */
+  struct grouping_state *states;    /* (n + 1) best grouping before each possible cut */
   int *group_of;                    /* [layer]: its group in the current spec */
-  struct mafat_group_spec *groups;  /* (n) the current spec */
+  struct mafat_group_spec *groups;  /* (n_groups) groups of the current spec */
   int n_groups;
   long long evaluations;                  /* remaining effort */
   int code;
@@ -71,7 +73,7 @@ static float *peak_at(struct grouping *p, int cut_candidate, int from, int to)
 
 /* ---- specs ---- */
 
-/* The cut of a group. out: the shape of its last layer's output. */
+/* How a group is divided. out: shape of the output of its last layer. */
 static struct mafat_cut cut_of(int cut_candidate, struct mafat_shape out)
 {
   bool tiled = cut_candidates[cut_candidate].cols && out.h <= MOST_FLAT_ROWS &&
@@ -94,7 +96,7 @@ static void begin_spec(struct grouping *p)
   p->n_groups = 0;
 }
 
-/* Adds the group between two possible cuts. */
+/* Adds to the current spec the group between possible cuts number `from` and `to`. */
 static void add_group(struct grouping *p, int from, int to, int cut_candidate)
 {
   int last = 0;
@@ -119,15 +121,15 @@ static struct mafat_spec end_spec(struct grouping *p)
 
 /* ---- memory of groups ---- */
 
-/* Index of the spec's group that a group of the plan belongs to. The plan can have more groups,
- * because layers that cannot be tiled have groups of their own. */
+/* Index of the group of the spec that a group of the plan comes from. The plan can have more
+ * groups, because layers that cannot be tiled get groups of their own. */
 static int spec_group(const struct grouping *p, const struct mafat_plan *plan, int group)
 {
   return p->group_of[plan->members[plan->groups[group].at.begin]];
 }
 
-/* True if tiles of the group overlap, so that pixels are computed twice. area and boxes are
- * temporary memory, [tensor]. */
+/* True if tiles of the group overlap, so that pixels are computed twice. area, boxes: working
+ * arrays, [tensor]. */
 static bool overlaps(const struct mafat_plan *plan, struct mafat_schedule *s, int group,
                      double *area, struct mafat_box *boxes)
 {
@@ -164,7 +166,8 @@ static int find_overlaps(struct grouping *p, const struct mafat_plan *plan, bool
   return code;
 }
 
-/* Records the bytes of the spec's groups in p->peaks. ends: the possible cut at which each ends. */
+/* Notes the bytes of the current spec's groups in p->peaks. ends: [group]: number of the possible
+ * cut at which it ends. */
 static void measure(struct grouping *p, const int *ends, int cut_candidate)
 {
   const struct mafat_search_request *r = p->request;
@@ -191,8 +194,8 @@ static void measure(struct grouping *p, const int *ends, int cut_candidate)
   mafat_plan_close(&plan);
 }
 
-/* Measures a plan whose groups have the length `span`, except the first, which ends at `first`, and
- * the last. */
+/* Measures a plan whose groups have the length `span`. Its first group ends at possible cut number
+ * `first`, and the last one may be shorter. */
 static void measure_spans(struct grouping *p, int first, int span, int cut_candidate)
 {
   int ends[MOST_PLACES + 1], n = 0;
@@ -218,7 +221,7 @@ static bool applies(const struct grouping *p, int cut_candidate)
              : cut_candidates[cut_candidate].kind != MAFAT_CUT_ROWS || !flat;
 }
 
-/* True if some group of this length needs fewer bytes than `limit`; unknown groups do not. */
+/* True if some group of this length is known to need fewer bytes than `limit`. */
 static bool has_smaller(struct grouping *p, int span, int cut_candidate, double limit)
 {
   for (int from = 0; from + span <= p->n; from++)
@@ -226,6 +229,7 @@ static bool has_smaller(struct grouping *p, int span, int cut_candidate, double 
   return false;
 }
 
+/* Measures groups of growing length, for each way until no group of a length is below `limit`. */
 static void measure_all(struct grouping *p, double limit)
 {
   bool open[N_CUT_CANDIDATES];
@@ -245,8 +249,8 @@ static void measure_all(struct grouping *p, double limit)
 
 /* ---- best grouping ---- */
 
-/* Finds the grouping whose largest group is smallest. If `limited`, finds the fastest grouping
- * without a group larger than `limit`. Returns false if there is none. */
+/* Finds the grouping whose largest group has the fewest bytes. If `limited`, finds the fastest
+ * grouping whose groups have at most `limit` bytes. Returns false if there is no such grouping. */
 static bool solve(struct grouping *p, double limit, bool limited)
 {
   p->states[0] = (struct grouping_state){0, 0, 0, 0};
@@ -282,9 +286,9 @@ static void take(struct grouping *p, struct mafat_front *front)
   if (!p->code) p->code = mafat_least_take(front, p->request, &spec, p->d);
 }
 
-/* Takes the grouping that was found into the front if it is better. Also tries the whole network as
- * one group with each candidate: the bytes of groups are approximate, because groups are not quite
- * independent and offsets leave gaps. */
+/* Replaces the front's plan by the grouping that was found, if that is better. Then tries the whole
+ * network as one group in each way, because the bytes of groups are approximate: groups are not
+ * quite independent, and offsets leave gaps. */
 static void take_all(struct grouping *p, struct mafat_front *front)
 {
   begin_spec(p);

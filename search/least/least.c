@@ -1,9 +1,11 @@
-/* Reduces the arena of a plan by hill climbing. Each round changes the fullest group, the one that
- * decides how large the arena is: cuts it in another way, joins it with neighbours, moves its ends,
- * divides it, or cuts only the layers around its peak in another way. The best change is applied.
- * Then all groups get the fastest cut that does not enlarge the arena. For networks with branches,
- * the climb is repeated with the best order of layers if that needs fewer bytes. Called by
- * search/best/best.c and search/least/grouping.c. Temporary memory is in request->options->heap. */
+/* Reduces the arena of a plan by hill climbing (least.h). Called by search/best/best.c and
+ * search/least/grouping.c. Changes the front. Temporary memory is in request->options->heap.
+ *
+ * Each round changes the fullest group, which decides how large the arena is: runs it in another
+ * way, joins it with its neighbors, moves its ends, divides it into two groups, or runs only the
+ * layers around its peak in another way. The best change is applied. At the end, each group gets
+ * the fastest way that does not enlarge the arena. For networks with branches, the climb is
+ * repeated with the best order of layers if that needs fewer bytes. */
 #include "search/least/least.h"
 
 #include "predictor/layout/layout.h"
@@ -18,23 +20,24 @@
 #include <string.h>
 
 enum {
-  MOST_CHANGES = 200,    /* limit of applied changes */
-  MOST_LAYERS = 900000,  /* effort of mafat_least_refine: sum of the layers of all plans */
-  MOST_ASSIGNED = 450000, /* effort of mafat_least_lower */
-  LAID_OUT = 4,          /* a plan that is laid out and predicted counts so many times more */
-  PARTS_LAID_OUT = 24,   /* the same, for the effort of its partitions */
-  SORTED = 300,          /* a plan with the best order of layers counts so many times */
-  FURTHEST = 3,          /* layers by which the end of a group moves, at most */
+  MOST_CHANGES = 200,    /* greatest number of rounds of a climb */
+  MOST_LAYERS = 900000,  /* effort of mafat_least_refine, in layers (common/effort.h) */
+  MOST_ASSIGNED = 450000, /* effort of mafat_least_lower, in layers */
+  LAID_OUT = 4,          /* additional effort of a plan that is laid out, per layer */
+  PARTS_LAID_OUT = 24,   /* additional effort of such a plan, per unit of mafat_effort_of_parts */
+  SORTED = 300,          /* effort per layer, if the best order of layers is found */
+  FURTHEST = 3,          /* greatest number of layers by which the end of a group moves at once */
   /* if a plan needs less than this share of the arena, the climb continues from it at once */
   ENOUGH_PERCENT = 99,
-  /* limit of the positions at which a group is divided: in larger groups, those with the fewest
-   * live bytes */
+  /* greatest number of positions at which dividing a group is tried; in larger groups, those with
+   * the fewest live bytes */
   MOST_PARTED = 30
 };
 
-/* Cut candidates of changed groups, as one number: WHOLE, PANELS, or n > 0 for n rows. EARLY + n,
- * PARTITIONED + n and PARTITIONED + EARLY + n are rows of these kinds. COLUMNS - n is n tiles in
- * each row, for maps with few rows, such as tokens. */
+/* A cut candidate is a way to run a group. It is coded as one number: WHOLE, PANELS, or n > 0 for
+ * "rowsn". EARLY + n, PARTITIONED + n and PARTITIONED + EARLY + n are "rowsn" with the words
+ * ":early" and ":bricks" (spec.h). COLUMNS - n is a grid with n tiles in each row of the map, for
+ * maps with few rows, such as sequences of tokens. */
 enum { WHOLE = 0, PANELS = -1, COLUMNS = -2, EARLY = 1000, PARTITIONED = 2000 };
 static const int cut_candidates[] = {
     1, 2, 3, 4, 6, 8, 16, EARLY + 1, EARLY + 2, EARLY + 4, PARTITIONED + 1, PARTITIONED + 2,
@@ -44,20 +47,20 @@ enum { N_CUT_CANDIDATES = sizeof cut_candidates / sizeof *cut_candidates, FEW_RO
 struct group_climb {
   const struct mafat_search_request *request;
   struct mafat_front *front;
-  struct mafat_spec *from;         /* plan that is changed, with the layers of each group listed */
-  /* the layers of `from`, group after group; ends of groups are positions in it */
-  struct mafat_sequence *sequence;
-  int *ends;                       /* (n_layers) end of each group of `from` */
-  struct mafat_group_spec *groups; /* (n_layers) groups of the changed plan; end: as in `ends` */
+  struct mafat_spec *from;         /* canonical spec of the plan that is changed */
+  struct mafat_sequence *sequence; /* the layers of `from`, group after group */
+  int *ends;                       /* [group of `from`]: its end, as a position in `sequence` */
+  struct mafat_group_spec *groups; /* (n_layers) groups of the changed plan; their `end` is a
+                                      position in `sequence` until report_layers is called */
   int *group_of;                   /* [layer]: index in `groups` */
-  int fullest; /* group of `from` to be changed: with the most live bytes, or the highest offset */
-  int peak;                        /* position of the layer that runs at the peak */
-  bool assigned;                   /* `fullest` is the group with the highest offset */
-  bool breaks_ties; /* ties go to fewer layers near the peak, rather than to speed */
-  long long layers;                /* remaining effort */
-  size_t enough; /* bytes: once the arena is smaller, this round tries no more changes */
-  int parts;                       /* effort of the partitions of the last tried plan */
-  uint64_t lives;                  /* hash of the sizes and lifetimes of its buffers */
+  int fullest;                     /* group of `from` that is changed (common/fullest.h) */
+  int peak;                        /* position in `sequence` of the layer that runs at the peak */
+  bool assigned;    /* `fullest` is by mafat_fullest_assigned; false: by mafat_fullest_alive */
+  bool breaks_ties; /* among equal arenas, prefer fewer layers near the peak; false: faster plans */
+  long long layers;                /* remaining effort, in layers */
+  size_t enough; /* bytes; when the arena is smaller than this, the round ends */
+  int parts;                       /* effort of the parts of the plan tried last, in layers */
+  uint64_t lives;                  /* hash of the sizes and lifetimes of that plan's buffers */
   struct mafat_known_arenas *known;
   int code;                        /* first failure, which ends the climb */
   struct mafat_diagnostic *d;
@@ -80,8 +83,8 @@ static bool breaks_tie(const struct mafat_candidate *a, const struct mafat_candi
   return b->arena_bytes == SIZE_MAX || is_better(a, b, true);
 }
 
-/* Replaces the front's plan by this spec if it is better. *arena_bytes: on entry a known lower
- * bound of its arena, or 0; on return the arena, or a lower bound. */
+/* Replaces the front's plan by this spec if it is better. *arena_bytes: on entry, a known lower
+ * bound of the spec's arena, or 0; on return, the arena's bytes or a lower bound of them. */
 static int take(struct mafat_front *f, const struct mafat_search_request *r,
                 const struct mafat_spec *spec, bool breaks_ties, size_t *arena_bytes,
                 struct mafat_diagnostic *d)
@@ -124,8 +127,9 @@ static int end_of(const struct group_climb *c, int group)
   return c->ends[group];
 }
 
-/* A changed group. It has the word for the direct algorithm, which needs the fewest bytes: the
- * words of the group before the change may not be valid for its layers. */
+/* Returns a changed group that ends at position `end` of the sequence. If the options leave the
+ * algorithm open, it uses the direct one, which needs the fewest bytes: the algorithm words of the
+ * old group may name layers that are not in this group. */
 static struct mafat_group_spec group_of(const struct group_climb *c, int end, struct mafat_cut cut)
 {
   struct mafat_group_spec g = {.end = end, .cut = cut};
@@ -133,7 +137,7 @@ static struct mafat_group_spec group_of(const struct group_climb *c, int end, st
   return g;
 }
 
-/* Shape of the output of the last layer before a position in the sequence. */
+/* Shape of the output of the layer just before position `end` of the sequence. */
 static struct mafat_shape shape_before(const struct group_climb *c, int end)
 {
   return c->request->network->layers[c->sequence->layers[end - 1]].out;
@@ -152,16 +156,16 @@ static struct mafat_cut cut_of(const struct group_climb *c, int cut_candidate, i
                                    : mafat_cut_rows(cut_candidate);
 }
 
-/* True if the candidate applies to a group that ends there. Tiles are for maps with few rows and
- * many columns. */
+/* True if the candidate is possible for a group that ends at position `end`. Tiles are only for
+ * maps with few rows and many columns. */
 static bool applies(const struct group_climb *c, int cut_candidate, int end)
 {
   struct mafat_shape out = shape_before(c, end);
   return cut_candidate >= COLUMNS || (out.h <= FEW_ROWS && out.w >= 2 * (COLUMNS - cut_candidate));
 }
 
-/* True if the plan cannot be better: its live bytes, or its cached arena, exceed the current arena.
- * Sets c->parts and c->lives. */
+/* True if the plan cannot be better, because its live bytes or its cached arena bytes exceed the
+ * arena of the front's plan. Sets c->parts and c->lives. */
 static bool is_too_large(struct group_climb *c, const struct mafat_spec *spec)
 {
   const struct mafat_search_request *r = c->request;
@@ -183,7 +187,7 @@ static bool is_too_large(struct group_climb *c, const struct mafat_spec *spec)
   return large;
 }
 
-/* A group of `from`, described by its end in the sequence instead of by its layers. */
+/* Returns a group of `from`, with its end in the sequence instead of its list of layers. */
 static struct mafat_group_spec unchanged(const struct group_climb *c, int group)
 {
   struct mafat_group_spec g = c->from->groups[group];
@@ -193,7 +197,7 @@ static struct mafat_group_spec unchanged(const struct group_climb *c, int group)
   return g;
 }
 
-/* Converts the description of c->groups from ends in the sequence to layers. */
+/* Replaces the ends of c->groups, which are positions in the sequence, by lists of layers. */
 static void report_layers(struct group_climb *c, int n_groups)
 {
   for (int g = 0, at = 0; g < n_groups; g++)
@@ -205,7 +209,8 @@ static void report_layers(struct group_climb *c, int n_groups)
   }
 }
 
-/* Tries the plan with these n groups instead of n_old groups of `from`, from `first` on. */
+/* Tries a plan that has these n groups instead of the n_old groups of `from` that begin with group
+ * number `first`. */
 static void try(struct group_climb *c, int first, int n_old, const struct mafat_group_spec *groups,
                 int n)
 {
@@ -242,7 +247,7 @@ static void recut(struct group_climb *c, int group)
   }
 }
 
-/* Tries joining n groups from this one on. */
+/* Tries joining n groups, the first of which is `group`. */
 static void join(struct group_climb *c, int group, int n)
 {
   if (group < 0 || group + n > c->from->n_groups) return;
@@ -254,8 +259,9 @@ static void join(struct group_climb *c, int group, int n)
   }
 }
 
-/* Tries two groups, up to `cut` and up to `end`, instead of n_old groups: one of them has the given
- * cut (left or right), the other every candidate. */
+/* Tries two groups that end at the positions `cut` and `end`, instead of n_old groups. In turns,
+ * the first group is run as `left` says and the second one in every way, and the first one in every
+ * way and the second as `right` says. */
 static void try_pair(struct group_climb *c, int group, int n_old, int cut, int end,
                      struct mafat_cut left, struct mafat_cut right)
 {
@@ -269,7 +275,7 @@ static void try_pair(struct group_climb *c, int group, int n_old, int cut, int e
   }
 }
 
-/* The position from first to last with the fewest bytes that live across it. */
+/* The position from `first` to `last` with the fewest live bytes (sequence.h: crossing). */
 static int narrowest(const struct group_climb *c, int first, int last)
 {
   int best = first;
@@ -278,6 +284,7 @@ static int narrowest(const struct group_climb *c, int first, int last)
   return best;
 }
 
+/* Tries dividing a group into two. */
 static void part(struct group_climb *c, int group)
 {
   struct mafat_cut cut = c->from->groups[group].cut;
@@ -292,9 +299,9 @@ static void part(struct group_climb *c, int group)
 
 enum { MOST_PLACES = 10 };
 
-/* Lists positions for cuts from the peak to the group's end (by = 1) or to its begin (by = -1).
- * Their distances about double; each is the position with the fewest live bytes in its range. The
- * last one is `border`. Returns their number. */
+/* Lists positions for cuts between `from`, which is at the peak, and `border`, the group's end (by
+ * = 1) or beginning (by = -1). They are in ranges whose lengths double; in each range, it is the
+ * position with the fewest live bytes. The last one is `border`. Returns their number. */
 static int find_places(const struct group_climb *c, int from, int border, int by, int *places)
 {
   int n = 0;
@@ -308,6 +315,7 @@ static int find_places(const struct group_climb *c, int from, int border, int by
   return n;
 }
 
+/* Tries other ways for the layers of the group at positions [first, last). */
 static void try_island(struct group_climb *c, int group, int first, int last)
 {
   static const int island[] = {1, PARTITIONED + 1, PARTITIONED + EARLY + 1, 2, 4, COLUMNS - 32};
@@ -324,8 +332,8 @@ static void try_island(struct group_climb *c, int group, int first, int last)
   }
 }
 
-/* Tries other cuts for the layers around the peak of a group that is not run in rows, for example
- * one cell of the network in rows. */
+/* Tries other ways for the layers around the peak of a group that is not by rows, for example one
+ * block of the network by rows. */
 static void part_around_peak(struct group_climb *c, int group)
 {
   int begin = begin_of(c, group), end = end_of(c, group);
@@ -339,7 +347,7 @@ static void part_around_peak(struct group_climb *c, int group)
       if (before[i] < after[k]) try_island(c, group, before[i], after[k]);
 }
 
-/* Tries moving the cut after a group. */
+/* Tries moving the end of a group by up to FURTHEST layers. */
 static void move(struct group_climb *c, int group)
 {
   if (group < 0 || group + 1 >= c->from->n_groups) return;
@@ -349,8 +357,8 @@ static void move(struct group_climb *c, int group)
       try_pair(c, group, 2, at, end, c->from->groups[group].cut, c->from->groups[group + 1].cut);
 }
 
-/* Tries moving the cut after a group further, to the positions with the fewest live bytes in ranges
- * whose lengths double. */
+/* Tries moving the end of a group further: in each of several ranges, whose lengths double, to the
+ * position with the fewest live bytes. */
 static void move_far(struct group_climb *c, int group)
 {
   if (group < 0 || group + 1 >= c->from->n_groups) return;
@@ -368,8 +376,8 @@ static void move_far(struct group_climb *c, int group)
 
 /* ---- climb ---- */
 
-/* Position in the sequence (plan->members) of the layer that runs at a position of the plan; for
- * steps that read an input, the first position of the group. */
+/* Position in the sequence (plan->members) of the layer that runs at position `position` in time;
+ * if a part of an input is read then, the first position of the group. */
 static int place_at(const struct mafat_plan *plan, int position)
 {
   int g = 0;
@@ -383,8 +391,8 @@ static int place_at(const struct mafat_plan *plan, int position)
   return at;
 }
 
-/* Continues from the front's plan: sets `from`, its sequence and ends, the fullest group and the
- * peak. */
+/* Makes the front's plan the one that is changed: sets `from`, `sequence`, `ends`, `fullest` and
+ * `peak`. */
 static int stand(struct group_climb *c)
 {
   const struct mafat_search_request *r = c->request;
@@ -413,7 +421,8 @@ static int stand(struct group_climb *c)
   return code;
 }
 
-/* Tries kinds of changes, the ones with the fewest plans first, until one reduces the arena. */
+/* Tries kinds of changes of the fullest group until one reduces the arena. The kinds that need the
+ * fewest plans come first. */
 static void change_fullest(struct group_climb *c)
 {
   const size_t before = c->front->list[0].arena_bytes;
@@ -433,6 +442,7 @@ static void change_fullest(struct group_climb *c)
     }
 }
 
+/* Tries other ways for each group, and joining it with the next one. */
 static void change_any(struct group_climb *c)
 {
   for (int g = 0; g < c->from->n_groups; g++) {
@@ -456,8 +466,8 @@ static void climb(struct group_climb *c, void (*change)(struct group_climb *c), 
   }
 }
 
-/* Tries the same groups with the best order of layers. Skips Darknet's networks, whose order in the
- * file is good. */
+/* Tries the groups of `spec` with the best order of layers. Not for Darknet's networks: the order
+ * of their files is good. */
 static void try_sorted(struct group_climb *c, const struct mafat_spec *spec)
 {
   struct mafat_spec sorted = *spec;
@@ -466,8 +476,9 @@ static void try_sorted(struct group_climb *c, const struct mafat_spec *spec)
   c->code = mafat_least_take(c->front, c->request, &sorted, c->d);
 }
 
-/* Tries the best order of layers with three plans: the current one, the starting one, and the whole
- * network as one group. If one of them is better than the current plan, climbs from it. */
+/* Tries the best order of layers with three plans: the current plan, the plan with which the search
+ * started, and the whole network as one group. If one of them is better than the current plan,
+ * climbs from it. */
 static void climb_sorted(struct group_climb *c, const struct mafat_spec *start)
 {
   struct mafat_group_spec group = {.cut = mafat_cut_grid(1, 1)};
@@ -483,9 +494,9 @@ static void climb_sorted(struct group_climb *c, const struct mafat_spec *start)
     climb(c, change_fullest, true);
 }
 
-/* Climbs twice. If arenas are equal, the first climb prefers the faster plan, and the second one
+/* Climbs twice. Among equal arenas, the first climb prefers the faster plan, and the second climb
  * the plan with fewer layers near the peak, which can lead to a smaller arena. If it does not, the
- * plan of the first climb is faster and replaces its result. */
+ * plan of the first climb is tried again, and replaces a slower one of the second. */
 static void climb_unsorted(struct group_climb *c)
 {
   struct mafat_spec *before = NULL;
@@ -499,8 +510,8 @@ static void climb_unsorted(struct group_climb *c)
   mafat_spec_close(&before);
 }
 
-/* Tries the whole network as one group of rows with partition buffers, which the cost tables of the
- * search "best" do not have. */
+/* Tries the whole network as one group by rows with partition buffers, because the cost tables of
+ * the search "best" do not have such groups. */
 static void try_partitioned_rows(struct group_climb *c)
 {
   for (int early = 0; early < 2 && c->code == MAFAT_OK; early++) {
@@ -520,8 +531,8 @@ static void climb_all(struct group_climb *c)
   mafat_spec_close(&start);
 }
 
-/* Climbs by changing, in turn, the group with the highest offset and the one with the most live
- * bytes. They can differ, because offsets leave gaps. */
+/* Climbs by changing, in turns, the group whose buffer is at the end of the arena, and the group
+ * with the most live bytes. They can differ, because offsets leave gaps. */
 static void climb_assigned(struct group_climb *c)
 {
   size_t before;

@@ -1,5 +1,6 @@
-/* Orders layers for grouping: those that free memory as early as possible, others late. Called by
- * search/least (grouping.c, least.c) and search/best/best.c. Allocates in the caller's heap. */
+/* Orders layers for grouping (sequence.h): layers that free memory come as early as possible, some
+ * others as late as possible. Called by search/least (grouping.c, least.c) and search/best/best.c.
+ * Allocates from the caller's heap; the caller closes the sequence. */
 #include "search/least/sequence.h"
 
 #include "base/blocks.h"
@@ -8,26 +9,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A layer moves late if the bytes that then live longer are at most this factor of its output.
- * Above 1, because an operand can have a small addition, such as a bias. */
+/* A layer moves late if the operands that are then needed longer have at most this many times the
+ * bytes of its output. It is above 1, because one of the operands can be small, such as a bias. */
 static const double SLACK = 1.05;
 
 enum {
-  /* limit of the look-ups of operands and readers; real networks need a tenth. Afterwards layers
-   * stay in the file's order */
+  /* greatest number of look-ups of operands and readers; real networks need a tenth of it. Layers
+   * that remain then stay in the file's order */
   EFFORT = 100 * 1000 * 1000,
-  LARGEST_SET = 10, /* limit of layers that move early together */
-  FURTHEST = 400    /* layers move early by less than this many places in the file's order */
+  LARGEST_SET = 10, /* greatest number of layers that move early together */
+  FURTHEST = 400    /* layers move early by fewer than this many places in the file's order */
 };
 
 struct sequencer {
   const struct mafat_network *network;
   struct mafat_sequence *sequence;
   int n;          /* number of placed layers */
-  bool *placed;   /* [operator] */
+  bool *placed;   /* [layer or input] */
   int *left;      /* [tensor]: number of unplaced readers; one more for an output of the network */
-  long long *effort; /* remaining effort */
-  /* readers of tensor t: readers[readers_at[t]] to readers[readers_at[t + 1]], exclusive, rising */
+  long long *effort; /* remaining look-ups */
+  /* readers of all tensors, sorted by tensor, then by layer; [tensor]: index of its first reader in
+   * `readers`, with one entry more for the end */
   int *readers_at, *readers;
 };
 
@@ -46,7 +48,7 @@ static double made_bytes(const struct sequencer *q, int layer)
   return bytes;
 }
 
-/* Lists each tensor that a layer reads, once. */
+/* Lists the tensors that a layer reads, each once. Returns their number, at most `capacity`. */
 static int list_reads(const struct sequencer *q, int layer, int *tensors, int capacity)
 {
   int n = 0;
@@ -61,7 +63,7 @@ static int list_reads(const struct sequencer *q, int layer, int *tensors, int ca
   return n;
 }
 
-enum { MOST_READS = 256 }; /* limit of tensors that a layer reads; further ones are ignored */
+enum { MOST_READS = 256 }; /* greatest number of tensors of a layer; others are ignored */
 
 static bool is_ready(const struct sequencer *q, int layer)
 {
@@ -71,7 +73,8 @@ static bool is_ready(const struct sequencer *q, int layer)
   return true;
 }
 
-/* Appends a layer to the sequence. Returns the bytes that it frees minus those it allocates. */
+/* Appends a layer to the sequence. Returns the bytes that it frees minus the bytes of its
+ * outputs. */
 static double put(struct sequencer *q, int layer)
 {
   int tensors[MOST_READS], n = list_reads(q, layer, tensors, MOST_READS);
@@ -94,8 +97,8 @@ static void take_back(struct sequencer *q)
 
 /* ---- early layers ---- */
 
-/* The first ready reader of the tensor if it precedes the layer `best` in the file or if best is
- * -1; else `best`. */
+/* Returns the first reader of the tensor that is ready, if it comes before the layer `best` in the
+ * file or if best is -1; else `best`. */
 static int find_reader(const struct sequencer *q, int tensor, int best)
 {
   for (int k = q->readers_at[tensor]; k < q->readers_at[tensor + 1]; k++) {
@@ -106,8 +109,8 @@ static int find_reader(const struct sequencer *q, int tensor, int best)
   return best;
 }
 
-/* The first ready layer that shares a tensor with a layer at position `first` or later in the
- * sequence; -1: none. */
+/* Returns the first layer in the file that is ready and has a tensor in common with a layer at
+ * position `first` or later in the sequence; -1: none. */
 static int find_next(const struct sequencer *q, int first)
 {
   int best = -1;
@@ -120,8 +123,9 @@ static int find_next(const struct sequencer *q, int first)
   return best;
 }
 
-/* Places the layer and as many layers connected with it as free most together. Returns the bytes
- * freed minus allocated; places none and returns 0 if that is never positive. */
+/* Places the layer, and then layers that have tensors in common with it: as many as together free
+ * most. Returns the bytes that they free minus those of their outputs. If that is never above 0,
+ * places no layer and returns 0. */
 static double put_what_frees(struct sequencer *q, int layer)
 {
   int before = q->n, kept = q->n;
@@ -154,7 +158,8 @@ static bool needs_whole(const struct sequencer *q, int layer, int tensor)
   return false;
 }
 
-/* True if a reader of one of the layer's outputs needs it whole for each of its parts. */
+/* True if a reader of one of the layer's outputs needs the whole output for each row or column that
+ * it computes. */
 static bool is_read_whole(const struct sequencer *q, int layer)
 {
   for (int i = 0; i < mafat_layer_n_outputs(&q->network->layers[layer]); i++) {
@@ -165,7 +170,8 @@ static bool is_read_whole(const struct sequencer *q, int layer)
   return false;
 }
 
-/* Places a ready layer that frees at least what it allocates and is read whole. */
+/* Places a ready layer that frees at least the bytes of its outputs and whose output is read as a
+ * whole (is_read_whole). Returns false if there is none. */
 static bool hoist_whole(struct sequencer *q, int first)
 {
   for (int l = first; l < mafat_min(first + FURTHEST, q->sequence->n_layers); l++) {
@@ -178,8 +184,8 @@ static bool hoist_whole(struct sequencer *q, int first)
   return false;
 }
 
-/* Places the set of connected layers that frees most. Returns false if none frees more than it
- * allocates. */
+/* Places the set of layers with common tensors that frees most (put_what_frees). Returns false if
+ * no set frees more than the bytes of its outputs. */
 static bool hoist_one(struct sequencer *q, int first)
 {
   int best = -1, before = q->n;
@@ -260,7 +266,7 @@ static void put_all(struct sequencer *q)
 
 /* ---- late layers ---- */
 
-/* Position where an output of the layer is first read; n_layers: never. */
+/* First position at which an output of the layer is read; n_layers: no layer reads it. */
 static int first_read(const struct sequencer *q, const int *place, int layer)
 {
   int first = q->sequence->n_layers;
@@ -272,8 +278,8 @@ static int first_read(const struct sequencer *q, const int *place, int layer)
   return first;
 }
 
-/* Bytes that live longer if the layer moves to just before position `to`: those of its operands
- * that no layer from `to` on reads. */
+/* Bytes that are needed longer if the layer moves to just before position `to`: the bytes of its
+ * operands that no layer from `to` on reads. */
 static double outlived(const struct sequencer *q, const int *place, int layer, int to)
 {
   int tensors[MOST_READS], n = list_reads(q, layer, tensors, MOST_READS);
@@ -299,8 +305,8 @@ static void move(struct mafat_sequence *s, int *place, int from, int to)
   place[layer] = to - 1;
 }
 
-/* Moves layers late. Goes from the end to the beginning, so that a reader has moved before the
- * layers that it reads are considered. */
+/* Moves layers late, from the last layer to the first, so that a layer moves before those that it
+ * reads. */
 static int sink_all(struct sequencer *q)
 {
   struct mafat_sequence *s = q->sequence;
@@ -324,7 +330,8 @@ static void let_cross(struct sequencer *q, int tensor)
   q->left[tensor] = q->sequence->n_layers;
 }
 
-/* Sets sequence->crossing: a map crosses the positions after its producer up to its last reader. */
+/* Sets sequence->crossing. A map crosses the positions after the layer that makes it, up to that of
+ * its last reader. */
 static int find_crossing(struct sequencer *q)
 {
   const struct mafat_sequence *s = q->sequence;
@@ -413,9 +420,9 @@ void mafat_sequence_close(struct mafat_sequence **sequence)
 
 /* ---- positions of cuts ---- */
 
-/* Largest rise of `crossing` on the way from a position, forwards (by = 1) or backwards (by = -1),
- * to the next one that is lower; forwards, an equal one counts as lower. INFINITY: none is lower.
- * */
+/* Goes from a position forwards (by = 1) or backwards (by = -1) to the next position with a lower
+ * `crossing` (forwards: or an equal one). Returns how far `crossing` rises on the way; INFINITY: no
+ * such position. */
 static double ridge(const struct mafat_sequence *s, int place, int by)
 {
   double most = 0, own = s->crossing[place];
@@ -426,8 +433,9 @@ static double ridge(const struct mafat_sequence *s, int place, int by)
   return INFINITY;
 }
 
-/* Rank of a position as a cut. Local minima rank by their prominence. Other positions rank below
- * all of them, by how far `crossing` rises after them. */
+/* Rank of a position as a cut; a higher rank is better. Local minima of `crossing` rank by their
+ * prominence. All other positions rank below these, by how much `crossing` rises to the next
+ * position. */
 static double rank_of(const struct mafat_sequence *s, int place)
 {
   const double valley = 1e15; /* more than any live bytes */

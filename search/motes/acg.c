@@ -1,5 +1,5 @@
-/* Builds MOTES' axis connecting graph as a union-find over the axes of operators. Called by
- * search/motes/schemes.c. Allocates in the caller's heap. */
+/* Builds MOTES' axis connecting graph (acg.h) as a union-find over the axes of operators. Called by
+ * search/motes/schemes.c. Allocates from the caller's heap; the caller closes the graph. */
 #include "search/motes/acg.h"
 
 #include "network/rearrange.h"
@@ -12,8 +12,8 @@ static int root_of(struct mafat_acg *a, int vertex)
   return vertex;
 }
 
-/* Joins the components of axis i of `from` and axis j of `to`. The smallest vertex represents a
- * component. */
+/* Joins the component of axis i of operator `from` and that of axis j of operator `to`. The vertex
+ * with the smallest number represents a component. */
 static void connect(struct mafat_acg *a, int from, enum mafat_acg_axis i, int to,
                     enum mafat_acg_axis j)
 {
@@ -36,7 +36,8 @@ static int extent_of(struct mafat_shape s, bool axis_y)
   return axis_y ? s.h : s.w;
 }
 
-/* True if one row (axis_y) or column of the output needs all of the first operand's. */
+/* True if the output has one row (axis_y) or column, which needs all rows or columns of the first
+ * operand. */
 static bool takes_all(const struct mafat_layer *l, bool axis_y)
 {
   return l->n_operands > 0 && extent_of(l->in, axis_y) > 1 && extent_of(l->out, axis_y) == 1 &&
@@ -59,19 +60,20 @@ static void add_vertices(struct mafat_acg *a, const struct mafat_network *n, int
 
 /* ---- edges ---- */
 
-/* A layer's read of a tensor that operator `maker` produces. */
+/* A read of a tensor by a layer. */
 struct edge {
   struct mafat_acg *acg;
   const struct mafat_network *network;
-  int layer, maker, operand;
-  const struct mafat_layer *l; /* the layer */
+  int layer, maker, operand; /* the layer that reads; the one that makes the tensor; the operand of
+                                the former */
+  const struct mafat_layer *l; /* the layer that reads */
   struct mafat_shape in; /* shape of the tensor */
-  bool all_rows, all_channels; /* all rows, all channels of the tensor are read */
+  bool all_rows, all_channels; /* all rows are read; all channels are read */
 };
 
-/* True if a part of the output along that axis needs only a part of the operand. Their lengths may
- * differ, by a stride or by windows without padding. False for an operand with one row or column,
- * which is broadcast. */
+/* True if a part of the output's rows (axis_y) or columns needs only a part of those of the
+ * operand. The extents of output and operand may differ, by a stride or by windows without padding.
+ * False for an operand with one row or column, which is broadcast. */
 static bool follows(const struct edge *e, bool axis_y)
 {
   int in = extent_of(e->l->operands[e->operand].shape, axis_y), out = extent_of(e->l->out, axis_y);
@@ -92,9 +94,9 @@ static void connect_map(const struct edge *e, bool axis_y)
     connect(e->acg, e->maker, axis, e->layer, axis_y ? MAFAT_ACG_REDUCED_H : MAFAT_ACG_REDUCED_W);
 }
 
-/* Connects the axes of a matrix product. The product sums over the channels of the first map, and
- * over the columns of the second one, or over its channels if it is transposed. The other axis of
- * the second map becomes the product's channels. */
+/* Connects the axes of a matrix product. The product sums over the channels of its first operand,
+ * and over the columns of the second one (if the layer is transposed, over its channels). The other
+ * one of these axes of the second operand becomes the channels of the product. */
 static void connect_factor(const struct edge *e)
 {
   bool sums_channels = e->operand == 0 || e->l->transposed;
@@ -108,8 +110,8 @@ static int length_of(struct mafat_shape s, int axis)
   return axis == MAFAT_AXIS_H ? s.h : axis == MAFAT_AXIS_W ? s.w : s.c;
 }
 
-/* Connects the axes of a layer that rearranges its input: an axis that is copied whole and in order
- * to an axis of the output is connected with it. */
+/* Connects the axes of a layer that rearranges its input: if an axis of the input becomes an axis
+ * of the output as a whole and in the same order, these two are connected. */
 static void connect_moved(const struct edge *e)
 {
   static const enum mafat_acg_axis axes[] = {MAFAT_ACG_H, MAFAT_ACG_W, MAFAT_ACG_C};

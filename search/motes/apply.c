@@ -1,28 +1,29 @@
-/* Makes a spec from partition schemes: finds the nodes, the sets of layers that run together, then
- * orders nodes and other layers, then writes each node as a split group. Called by search/motes
- * (state.c, motes.c). Allocates in the caller's heap. */
+/* Makes a spec from partition schemes (apply.h). First finds the nodes: sets of layers that must
+ * run together. Then orders nodes and other layers, and makes each node a split group. Called by
+ * search/motes (state.c, motes.c). Allocates from the caller's heap; the caller closes the spec. */
 #include "search/motes/apply.h"
 
 #include "base/blocks.h"
 
-enum { MOST_GROUPS = 512 }; /* beyond this number, groups of whole maps do not end with cells */
+enum { MOST_GROUPS = 512 }; /* when there are as many, groups of whole maps do not end with cells */
 
-/* State. A node is a set of layers that run together, with the number of a scheme. Layers outside
- * schemes have node -1. */
+/* State of making a spec. A node is a set of layers that run together; its number is that of one of
+ * its schemes. Other layers have the node -1. */
 struct applying {
   const struct mafat_network *network;
   int n_layers;
   const struct mafat_scheme *const *schemes;
-  int n;
-  /* [scheme]: union-find of schemes that run together; the smallest represents the node */
+  int n; /* number of schemes */
+  /* [scheme]: union-find of schemes that run together; the smallest one is the node's number */
   int together[MAFAT_MOST_SCHEMES];
-  int *scheme_of; /* [layer]: a scheme of its node; -1: none */
+  int *scheme_of; /* [layer]: a scheme of its node; -1: it is in no node */
   const int *cell_of; /* [layer]: its cell; groups of whole maps end with cells; NULL: no cells */
-  int cell;           /* cell of the last added layer */
+  int cell;           /* cell of the layer that was added last */
   bool apart;         /* see mafat_schemes_apply */
-  /* [layer]: below reads output of the node, directly or not; the node reads output of above */
+  /* [layer]: the layer reads outputs of the node that close_node works on; that node reads outputs
+   * of the layer; directly or through other layers */
   bool *below, *above;
-  bool busy[MAFAT_MOST_SCHEMES];  /* [node]: its operands are being emitted, to detect cycles */
+  bool busy[MAFAT_MOST_SCHEMES];  /* [node]: emit_node has begun; used to detect cycles */
   int *group_of;  /* [layer]: its group; -1: none yet */
   int node_at[2 * MOST_GROUPS]; /* [group]: its node; -1: a group of whole maps */
   int n_groups;
@@ -75,7 +76,7 @@ static int node_of(const struct applying *a, int layer)
   return root_of(a, a->scheme_of[layer]);
 }
 
-/* The scheme that splits the layer along the axis; -1: none. */
+/* The first scheme that splits the layer along the axis; -1: none. */
 static int cutter_of(const struct applying *a, int layer, enum mafat_split_axis axis)
 {
   for (int s = 0; s < a->n; s++)
@@ -83,6 +84,8 @@ static int cutter_of(const struct applying *a, int layer, enum mafat_split_axis 
   return -1;
 }
 
+/* Puts the layers of a scheme into a node and, unless a->apart, unites the scheme with schemes of
+ * the same axis whose outputs it reads. */
 static void join_scheme(struct applying *a, int scheme)
 {
   const struct mafat_scheme *s = a->schemes[scheme];
@@ -97,8 +100,8 @@ static void join_scheme(struct applying *a, int scheme)
   }
 }
 
-/* Adds to a node the layers that read its output and whose output it reads. Returns true if there
- * are any. */
+/* Adds to a node the layers between its layers: those that read outputs of the node and whose
+ * outputs the node reads. Returns true if there are any. */
 static bool close_node(struct applying *a, int node)
 {
   const struct mafat_layer *layers = a->network->layers;
@@ -143,7 +146,7 @@ static void find_nodes(struct applying *a)
 
 static int emit(struct applying *a, int layer);
 
-/* Emits, that is, adds to groups, the operands of a layer outside its own node. */
+/* Emits (adds to groups) the operands of a layer that are not in the layer's node. */
 static int emit_sources(struct applying *a, int layer)
 {
   int code = MAFAT_OK, node = node_of(a, layer);
@@ -155,7 +158,7 @@ static int emit_sources(struct applying *a, int layer)
   return code;
 }
 
-/* Emits the operands of a node, then the node as a group. Returns MAFAT_EINVAL if the operands need
+/* Emits the operands of a node, then the node as a group. Returns MAFAT_EINVAL if an operand needs
  * the node itself. */
 static int emit_node(struct applying *a, int node)
 {
@@ -170,8 +173,9 @@ static int emit_node(struct applying *a, int node)
   return code;
 }
 
-/* Emits a layer after its operands. A layer outside nodes joins the last group if that has whole
- * maps and the same cell, else it begins a group; an alias always joins. */
+/* Emits a layer after its operands. A layer without a node joins the last group if that is a group
+ * of whole maps of the same cell; otherwise it begins a group. An alias always joins the last
+ * group. */
 static int emit(struct applying *a, int layer)
 {
   int node = node_of(a, layer);
@@ -189,7 +193,7 @@ static int emit(struct applying *a, int layer)
   return MAFAT_OK;
 }
 
-/* Emits all layers, cell by cell, then the aliases, which are in no cell. */
+/* Emits all layers cell by cell; then the aliases, which are in no cell. */
 static int emit_all(struct applying *a)
 {
   int code = MAFAT_OK, last = 0;
@@ -206,7 +210,7 @@ static int emit_all(struct applying *a)
 
 /* ---- spec ---- */
 
-/* Adds a split of layers that are consecutive in the group. */
+/* Adds a split of a range of layers by a scheme. */
 static int add_split(struct applying *a, struct mafat_group_spec *g, const struct mafat_scheme *s,
                      struct mafat_span layers)
 {
@@ -219,6 +223,8 @@ static int add_split(struct applying *a, struct mafat_group_spec *g, const struc
   return MAFAT_OK;
 }
 
+/* Adds the splits of a scheme: one for each run of its layers without other layers of the group in
+ * between. */
 static int add_splits(struct applying *a, struct mafat_group_spec *g, int group,
                       const struct mafat_scheme *s)
 {
