@@ -154,8 +154,8 @@ static int size_outputs(struct mafat_layout_maker *m, int layer)
   return code;
 }
 
-/* Returns the scratch buffer of a layer. Scratch is dead after each step, so layers that alternate
- * share one buffer, as large as the largest need. */
+/* Returns the scratch buffer of a layer. Scratch is dead after each step, so layers whose steps
+ * alternate share one buffer, which is large enough for each of them. */
 static int share_scratch(struct mafat_layout_maker *m, int layer, size_t bytes)
 {
   struct mafat_layout *layout = m->layout;
@@ -212,7 +212,8 @@ static bool runs_here(const struct mafat_layout_maker *m, int layer)
 }
 
 /* Creates the buffer of a video frame, which exists before the first step. It lives until it is
- * converted: at the first time, or row by row until the input's last row is read. */
+ * converted: at the first time, or row by row until the input's last row is read. If
+ * plan->frame_stays, it lives to the end of the run. */
 static int size_frame(struct mafat_layout_maker *m)
 {
   int picture = m->layout->picture;

@@ -12,7 +12,7 @@
 /* Sizes of a tensor and of a layer's steps, found by a walk over the schedule (extents.c). */
 struct mafat_extent {
   int rows, cols;         /* largest box of the tensor held at a time; cols with padding */
-  int pixel_width;        /* elements kept of each pixel: the largest range of channels held */
+  int pixel_width; /* elements stored for each pixel: for the largest range of channels held */
   int out_rows, out_cols; /* largest box that a step of the layer computes */
 };
 

@@ -1,5 +1,5 @@
-/* Chooses the algorithm of each convolution of a plan: the options' choice, unless the group's text
- * names another (spec.h). Called by predictor/planning (lay.c, planning.c) and
+/* Chooses the algorithm of each convolution of a plan: that of the options, unless the spec of the
+ * group names another (spec.h). Called by predictor/planning (lay.c, planning.c) and
  * search/best/proposer.c. Allocates from the plan's or the choice's heap. */
 #ifndef MAFAT_PREDICTOR_PLAN_ALGORITHMS_H
 #define MAFAT_PREDICTOR_PLAN_ALGORITHMS_H

@@ -9,8 +9,8 @@
 
 /* Action of a part. Only MAFAT_PART_COMPUTE occurs on a single device (ranks/rank_parts.h). */
 enum mafat_part_act {
-  MAFAT_PART_COMPUTE, /* compute the part, or read it from an input's source */
-  MAFAT_PART_SEND,    /* begin to send; the data stays until MAFAT_PART_WAIT */
+  MAFAT_PART_COMPUTE, /* compute the part, or read it from the source of an input */
+  MAFAT_PART_SEND,    /* begin to send; the data must stay until MAFAT_PART_WAIT */
   MAFAT_PART_WAIT,    /* wait until it is sent */
   MAFAT_PART_RECEIVE  /* receive from another rank */
 };
@@ -19,7 +19,7 @@ enum mafat_part_act {
 struct mafat_layer_part {
   int layer; /* number of the layer or input */
   struct mafat_box out; /* box of the output */
-  struct mafat_span filters, channels; /* of the output and of the input, as in a step */
+  struct mafat_span filters, channels; /* channels of the output and of the input, as in a step */
   enum mafat_part_act act;
   int peer, message; /* for messages: the other rank, and a number that is the same on both */
   bool sums;         /* the message has sums that its receiver continues */

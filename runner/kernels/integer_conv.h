@@ -200,8 +200,8 @@ static void choose_runs(struct conv_row *r, struct integer_conv_place at)
 }
 
 /* Lists the call's first runs, or uses the list of an earlier call. Sorts the weights if the list
- * has all runs, their quads are neither too few nor too many, and the call has enough pixels or
- * memory in which later calls find the sorted weights. */
+ * has all runs, their quads are neither too few nor too many, and the call has enough outputs, or
+ * memory from which later calls take the sorted weights. */
 static void begin_runs(struct conv_row *r)
 {
   const struct mafat_integer_conv_call *c = r->c;

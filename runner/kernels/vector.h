@@ -3,7 +3,7 @@
  *
  *   VECTOR_LANES           floats of a vector
  *   VECTOR_PIXELS          pixels of a convolution tile, chosen for the register file
- *   VECTOR_PIXELS_ALONE    pixels of a tile with at most half as many vectors of filters
+ *   VECTOR_PIXELS_ALONE    pixels of a tile that has at most half of the usual vectors of filters
  *   VECTOR_SEGMENTS        blocks of 16 filters that a tile covers: 1 or 2
  *   VECTOR_TAPS            taps that a tile sums at a time
  *   VECTOR_MANY_REGISTERS  1: 32 vector registers, and about as many for addresses
