@@ -1,5 +1,6 @@
 /* The table of searches, and look-up by name. To add a search, define its struct mafat_search in a
- * folder of its own and name it here. Called by api/ (choose.c, dry_run.c). Allocates nothing. */
+ * folder of its own and add its name to SEARCHES. Called by api/ (choose.c, dry_run.c). Allocates
+ * nothing. */
 #include "search/searches.h"
 
 #include <stdio.h>

@@ -5,13 +5,13 @@
 
 #include "search/common/search.h"
 
-/* The search at an index, from 0 on; NULL: out of range. The first search is the default. */
+/* Returns search number `index`, from 0 on; NULL: there are fewer. Search 0 is the default. */
 const struct mafat_search *mafat_search_at(int index);
 
-/* Finds the search that `text` names, and checks its words. text: "motes:beam=8,delta=1.05",
- * "best", or NULL for the default search. *words: the part of `text` after the colon, "" if there
- * is none. Returns MAFAT_OK or MAFAT_EINVAL; the message lists the searches, or the search's words.
- * */
+/* Finds the search that `text` names, and checks its words. text: for example "best" or
+ * "motes:beam=8,delta=1.05"; NULL: the default search. *words: the part of `text` after the colon;
+ * "" if there is none. Returns MAFAT_OK or MAFAT_EINVAL; the diagnostic lists the searches, or the
+ * words of the search. */
 int mafat_search_find(const struct mafat_search **search, const char **words, const char *text,
                       struct mafat_diagnostic *d);
 

@@ -1,5 +1,5 @@
 /* Divides a network into cells (cells.h) by post-dominators, or as a text says. Called by
- * search/motes/motes.c. Allocates in the caller's heap. */
+ * search/motes/motes.c. Allocates from the caller's heap; the caller closes the cells. */
 #include "search/motes/cells.h"
 
 #include "network/dtype.h"
@@ -7,18 +7,19 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-/* Graph of the network. A node is an operator, a join or the end, numbered in this order. A join is
- * a list of several tensors that a layer reads as one, a concatenation. The immediate
- * post-dominator of a node is the first node that all paths from it to the end pass through. */
+/* Graph of the network. Its nodes are the operators (layers and inputs), then the joins, then the
+ * end; they are numbered in this order. A join is a list of several tensors that a layer reads as
+ * one, a concatenation. The immediate post-dominator of a node is the first node after it that all
+ * paths from it to the end pass through. */
 struct cell_finder {
   const struct mafat_network *network;
   int n_layers, n_operators, n_joins, end;
   const struct mafat_sources **joins; /* (n_joins) */
   int *first_reader; /* [join]: first layer that reads it */
   int *through;      /* [node]: immediate post-dominator; -1: not known yet */
-  int *depth;        /* [node]: number of post-dominators from it to the end */
-  bool *place;       /* [node]: cells end here */
-  int *cell_at;      /* [node]: cell that ends there; -1: none yet */
+  int *depth;        /* [node]: number of post-dominators between it and the end, plus 1 */
+  bool *place;       /* [node]: it is a place, so a cell ends at it */
+  int *cell_at;      /* [node]: number of the cell that ends at it; -1: none yet */
   struct mafat_cells *cells;
 };
 
@@ -55,7 +56,7 @@ static void find_joins(struct cell_finder *f)
 
 /* ---- post-dominators ---- */
 
-/* The first node that the paths from both pass through. */
+/* The first node that all paths from a and all paths from b to the end pass through. */
 static int meet(const struct cell_finder *f, int a, int b)
 {
   while (a != b) {
@@ -65,12 +66,13 @@ static int meet(const struct cell_finder *f, int a, int b)
   return a;
 }
 
+/* Notes that a path leads from node `from` to its reader `to`. */
 static void lead(struct cell_finder *f, int from, int to)
 {
   f->through[from] = f->through[from] < 0 ? to : meet(f, f->through[from], to);
 }
 
-/* Sets the depth of a node, once all its readers are known. */
+/* Sets the depth of a node. Call it when all readers of the node are noted. */
 static void settle(struct cell_finder *f, int node)
 {
   if (f->through[node] < 0) f->through[node] = f->end;
@@ -135,9 +137,9 @@ static uint64_t node_bytes(const struct cell_finder *f, int node)
   return sum;
 }
 
-/* Marks the places where cells end: joins, the end, and bottlenecks. A bottleneck is a
- * post-dominator of the input whose output is no larger than those of the post-dominators before
- * and after it. */
+/* Marks the places: joins, the end, and bottlenecks. A bottleneck is a post-dominator of the
+ * network's input whose output is no larger than those of the post-dominators just before and just
+ * after it. */
 static void find_places(struct cell_finder *f)
 {
   int input = f->n_layers < f->n_operators ? mafat_network_picture(f->network) : f->end;
@@ -160,11 +162,11 @@ static void number(struct cell_finder *f, int node)
   if (f->cell_at[node] >= 0) f->cell_at[node] = f->cells->n++;
 }
 
-/* Assigns each layer to the cell that ends at the first place after it (or at it), and numbers the
- * cells in the order of their ends. */
+/* Assigns each layer to the cell that ends at the layer or, if it is no place, at the first place
+ * after it. Numbers the cells in the order of their ends. */
 static void divide(struct cell_finder *f)
 {
-  int *end_of = f->cells->cell_of; /* [layer]: node; overwritten by the cell below */
+  int *end_of = f->cells->cell_of; /* [layer]: place at which its cell ends; at last, its cell */
   for (int l = 0; l < f->n_layers; l++) {
     end_of[l] = -1;
     if (mafat_layer_is_alias(&f->network->layers[l])) continue;
@@ -181,7 +183,7 @@ static void divide(struct cell_finder *f)
     if (end_of[l] >= 0) f->cells->cell_of[l] = f->cell_at[end_of[l]];
 }
 
-/* True if the layer reads output of the cell, and otherwise only constants. */
+/* True if the layer reads outputs of the cell, and reads nothing else but constants. */
 static bool follows(const struct cell_finder *f, int layer, int cell)
 {
   bool any = false;
@@ -196,7 +198,7 @@ static bool follows(const struct cell_finder *f, int layer, int cell)
   return any;
 }
 
-/* Bytes of the maps that the cell produces and layers of other cells read. read: temporary memory,
+/* Bytes of the maps that the cell makes and layers of other cells read. read: working array,
  * [layer]. */
 static uint64_t open_bytes(const struct cell_finder *f, int cell, bool *read)
 {
@@ -213,11 +215,11 @@ static uint64_t open_bytes(const struct cell_finder *f, int cell, bool *read)
   return sum;
 }
 
-enum { MOST_FOLLOWING = 3 }; /* steps in which layers after a cell's end may join it */
+enum { MOST_FOLLOWING = 3 }; /* greatest number of steps of take_following */
 
-/* Moves layers that read only the cell into it, in up to MOST_FOLLOWING steps. Keeps the number of
- * steps after which the fewest bytes are read outside the cell, and returns it. from, read:
- * temporary memory, [layer]. */
+/* Moves layers after the cell's end that read only the cell (follows) into the cell, in up to
+ * MOST_FOLLOWING steps. Then undoes steps, so that the fewest bytes are read outside the cell.
+ * Returns the number of steps that are left. from, read: working arrays, [layer]. */
 static int take_following(struct cell_finder *f, int cell, int *from, bool *read)
 {
   uint64_t least = open_bytes(f, cell, read);
@@ -293,8 +295,8 @@ int mafat_cells_find(struct mafat_cells **out, const struct mafat_network *netwo
 
 /* ---- cells from text ---- */
 
-/* Parses a layer number above `last` and below n, and advances *text. Returns -1 if it is invalid.
- * *more: true if a comma follows. */
+/* Parses a layer number above `last` and below n, and moves *text past it and past a comma. Returns
+ * -1 if the number is invalid. *more: true if there was a comma. */
 static int take_number(const char **text, int last, int n, bool *more)
 {
   char *end;

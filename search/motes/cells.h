@@ -1,11 +1,12 @@
-/* Divides a network into cells, which the search "motes" works on one by one. A cell ends at a
- * place: a join, where several tensors are read as one, or a bottleneck, a tensor that all data
- * pass through and that is no larger than the ones before and after it. A layer belongs to the cell
- * that ends at the first place on all paths from the layer to the network's output. Layers after
- * the place also join the cell if fewer bytes are then read outside it, such as convolutions that
- * reduce the channels of its output.
+/* Divides a network into cells. The search "motes" works on one cell at a time. Included by
+ * search/motes/motes.c. Allocates from the caller's heap.
  *
- * Included by search/motes/motes.c. Allocates in the caller's heap. */
+ * A cell ends at a place. A place is a join, where several tensors are read as one, or a
+ * bottleneck, a tensor through which all data pass and that is no larger than the ones before and
+ * after it. A layer belongs to the cell that ends at the first place that all paths from the layer
+ * to the network's output have in common. Layers after the place are added to the cell if fewer
+ * bytes are then read outside it; for example, convolutions that reduce the channels of its
+ * output. */
 #ifndef MAFAT_SEARCH_MOTES_CELLS_H
 #define MAFAT_SEARCH_MOTES_CELLS_H
 
@@ -15,17 +16,18 @@
 
 struct mafat_cells {
   int n;
-  int *cell_of; /* [layer]: its cell, 0 ... n - 1 in the order of the cells' ends; -1: an alias */
+  int *cell_of; /* [layer]: number of its cell; -1: the layer is an alias. Cells are numbered from 0
+                   in the order of their ends */
   struct mafat_heap *heap;
 };
 
-/* Finds the cells of the first n_layers. The caller closes *out. Returns MAFAT_OK or
+/* Finds the cells of the first n_layers layers. The caller closes *out. Returns MAFAT_OK or
  * MAFAT_ENOMEM. */
 int mafat_cells_find(struct mafat_cells **out, const struct mafat_network *network, int n_layers,
                      struct mafat_heap *heap);
-/* Parses a list of the layers with which cells begin, rising, such as "2,43,92". Layers before the
- * first number are a cell, too. The caller closes *out. Returns MAFAT_OK, MAFAT_ENOMEM or
- * MAFAT_EINVAL. */
+/* Makes cells from a list of the layers with which they begin, in ascending order, as "2,43,92".
+ * The layers before the first of these are a cell, too. The caller closes *out. Returns MAFAT_OK,
+ * MAFAT_ENOMEM or MAFAT_EINVAL (invalid text). */
 int mafat_cells_read(struct mafat_cells **out, const char *text,
                      const struct mafat_network *network, int n_layers, struct mafat_heap *heap,
                      struct mafat_diagnostic *d);

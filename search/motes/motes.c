@@ -1,6 +1,6 @@
-/* The search "motes": a beam search over partition schemes, cell by cell. Called through
- * search/searches.c, and by search/smallest/smallest.c. Allocates in a heap of its own. Runs plans
- * if the request has a timer. */
+/* The search "motes": a beam search over partition schemes, cell by cell. Called by
+ * search/smallest/smallest.c, and by api/ through search/searches.c. Allocates from a heap of its
+ * own, which it frees; the caller closes the front. Runs plans if the request has a timer. */
 #include "search/motes/motes.h"
 
 #include "search/common/effort.h"
@@ -30,8 +30,8 @@ static const struct mafat_search_word words[N_WORDS] = {
 #undef WORD
 
 enum {
-  MOST_EVALUATIONS = 12000000, /* default effort: sum of the layers and parts of all plans */
-  MOST_PASSES = 6       /* passes over all cells */
+  MOST_EVALUATIONS = 12000000, /* default effort, in layers (common/effort.h) */
+  MOST_PASSES = 6       /* greatest number of passes over all cells */
 };
 
 struct beam_search {
@@ -39,19 +39,19 @@ struct beam_search {
   struct mafat_heap *heap;
   struct mafat_motes_meter meter;
   struct mafat_search_value words[N_WORDS];
-  int most, width;                       /* states of the beam: maximum and current */
-  struct mafat_motes_state *beam, *old;  /* (width + 1) sorted by is_less */
+  int most, width;                       /* capacity of the beam, in states: at last and now */
+  struct mafat_motes_state *beam, *old;  /* (n_beam), (n_old) states, sorted by is_less */
   int n_beam, n_old;
-  struct mafat_motes_state best;         /* best one with offsets assigned; ms 0: none yet */
+  struct mafat_motes_state best;         /* best state with offsets so far; ms 0: none yet */
   struct mafat_cells *cells;
-  bool *opened;              /* [cell]: tried in this pass */
-  bool *bottlenecks;         /* [tensor]: lives at the peak of the best state */
-  bool *within;              /* [layer]: in the current cell */
-  struct mafat_scheme_families families;
+  bool *opened;              /* [cell]: it was tried in this pass */
+  bool *bottlenecks;         /* [tensor]: it is in use at the peak of the best state */
+  bool *within;              /* [layer]: it is in the current cell */
+  struct mafat_scheme_families families; /* of the current cell */
   int **kept;                /* (n_kept) lists of layers that states refer to */
   int n_kept;
-  struct mafat_motes_seen seen; /* states tried with this width of the beam */
-  double limit_ms;           /* limit of a plan's time */
+  struct mafat_motes_seen seen; /* states tried with the current width of the beam */
+  double limit_ms;           /* greatest time of a plan, in ms */
   struct mafat_diagnostic *d;
 };
 
@@ -60,9 +60,10 @@ static bool may_go_on(const struct beam_search *s)
   return mafat_effort_left(s->request, s->meter.evaluations);
 }
 
-/* True if a is better than b. States within the time limit come first, by bytes, tie-break and
- * time. Then the others, by time and bytes. The tie-break prefers fewer layers near the peak: if
- * several cells are equally full, each of them has to be improved before the bytes get fewer. */
+/* True if a is better than b. If both are within the time limit, the one with fewer bytes is
+ * better, then the one with the smaller tie-break, then the faster one. Otherwise the faster one is
+ * better, then the one with fewer bytes. The tie-break is smaller if fewer layers are near the
+ * peak: if several cells are equally full, each has to be improved before the bytes get fewer. */
 static bool is_less(const struct beam_search *s, const struct mafat_motes_state *a,
                     const struct mafat_motes_state *b)
 {
@@ -78,8 +79,8 @@ static bool is_less(const struct beam_search *s, const struct mafat_motes_state 
 
 static bool is_measured(const struct beam_search *s) { return s->request->timer.time; }
 
-/* True if both have the same bytes, tie-break and predicted time. Measured times never repeat, so
- * they are ignored. */
+/* True if both states have the same bytes, tie-break and predicted time. Measured times are
+ * ignored, because they are never the same. */
 static bool are_equal(const struct beam_search *s, const struct mafat_motes_state *a,
                       const struct mafat_motes_state *b)
 {
@@ -88,8 +89,8 @@ static bool are_equal(const struct beam_search *s, const struct mafat_motes_stat
          !(a->tie_break > b->tie_break);
 }
 
-/* True if the state belongs in the beam: no equal one is in it, and it has a free place or a worse
- * state. */
+/* True if the state belongs in the beam: no equal state is in the beam, and the beam has a free
+ * place or a worse state. */
 static bool enters(const struct beam_search *s, const struct mafat_motes_state *state)
 {
   for (int i = 0; i < s->n_beam; i++)
@@ -107,7 +108,7 @@ static void keep(struct beam_search *s, const struct mafat_motes_state *state)
 }
 
 /* True if the state would belong in the beam with this number of bytes. If times are measured, the
- * state's is not known yet and counts as 0. */
+ * time of the state is not known yet and counts as 0. */
 static bool may_enter(const struct beam_search *s, const struct mafat_motes_state *state,
                       size_t bytes)
 {
@@ -118,14 +119,15 @@ static bool may_enter(const struct beam_search *s, const struct mafat_motes_stat
 }
 
 /* Measures the time of a state, if times are measured. Returns MAFAT_ELIMIT if the state would not
- * belong in the beam, or if memory is too short to run it. */
+ * belong in the beam anyway, or if there is not enough memory to run it. */
 static int measure(struct beam_search *s, struct mafat_motes_state *state)
 {
   if (!is_measured(s)) return MAFAT_OK;
   return may_enter(s, state, state->bytes) ? mafat_motes_time(&s->meter, state) : MAFAT_ELIMIT;
 }
 
-/* Predicts a state and adds it to the beam if it is good enough. Skips states that were tried. */
+/* Predicts a state and adds it to the beam if it belongs there. Skips states that were tried
+ * before. */
 static int try(struct beam_search *s, struct mafat_motes_state *state)
 {
   bool seen;
@@ -150,8 +152,8 @@ static void clear_for(struct mafat_motes_state *state, const struct mafat_scheme
   state->n = n;
 }
 
-/* Adds to the beam the old state, and the states with the family's scheme added, for each number of
- * parts. */
+/* Adds to the beam the old state and, for each number of parts, the old state with the scheme of
+ * the family. */
 static int extend(struct beam_search *s, const struct mafat_motes_state *old,
                   const struct mafat_scheme_family *family)
 {
@@ -191,7 +193,7 @@ static uint64_t tensor_bytes(const struct beam_search *s, int tensor)
                            (uint64_t)mafat_shape_elements(mafat_network_tensor_shape(n, tensor)));
 }
 
-/* Bytes of the bottlenecks that the cell's layers write or read. */
+/* Bytes of the bottlenecks that layers of the cell write or read. */
 static uint64_t cell_bytes(const struct beam_search *s, int cell)
 {
   const struct mafat_network *n = s->request->network;
@@ -220,8 +222,8 @@ static int next_cell(const struct beam_search *s)
   return best;
 }
 
-/* Keeps a list of layers until the search ends, because states refer to it. Frees the list if
- * memory is short. */
+/* Keeps a list of layers until the search ends, because states refer to it. On MAFAT_ENOMEM, frees
+ * the list. */
 static int keep_list(struct beam_search *s, int *layers)
 {
   int **grown = mafat_heap_realloc(s->heap, s->kept, (size_t)(s->n_kept + 1) * sizeof *grown);
@@ -272,8 +274,8 @@ static bool are_alike(const struct mafat_layer *a, const struct mafat_layer *b)
          a->out.c == b->out.c && a->groups == b->groups;
 }
 
-/* Writes to `layers` the scheme's layers plus `by`. Returns false if a layer there is of another
- * kind or shape. */
+/* Writes to `layers` the numbers of the scheme's layers plus `by`. Returns false if one of these
+ * layers has another kind or shape than the layer of the scheme. */
 static bool shift(const struct beam_search *s, const struct mafat_scheme *scheme, int by,
                   int *layers)
 {
@@ -287,7 +289,7 @@ static bool shift(const struct beam_search *s, const struct mafat_scheme *scheme
   return true;
 }
 
-/* Tries the best state with its schemes of one cell repeated in another, similar cell. */
+/* Tries the best state, with its schemes of a cell repeated in another cell, if that is similar. */
 static int try_alike(struct beam_search *s, int cell, int other)
 {
   struct mafat_motes_state state = s->beam[0], best = state;
@@ -307,8 +309,8 @@ static int try_alike(struct beam_search *s, int cell, int other)
   return try(s, &state);
 }
 
-/* Repeats the schemes of a cell in all similar cells. Without this, equally full cells would reduce
- * the peak only after the last of them is split. */
+/* Tries to repeat the schemes of a cell in each similar cell. Otherwise, if several cells are
+ * equally full, the peak would get smaller only when the last of them is split. */
 static int spread(struct beam_search *s, int cell)
 {
   int code = MAFAT_OK;
@@ -317,11 +319,11 @@ static int spread(struct beam_search *s, int cell)
   return code;
 }
 
-enum { ASSIGNED = 3 }; /* states of the beam that are laid out after each pass */
+enum { ASSIGNED = 3 }; /* number of states of the beam whose offsets are assigned after a pass */
 
-/* Assigns the offsets of the beam's first states, and sets s->best. The beam itself compares live
- * bytes with simple orders of layers, which are quick to compute. The best order is tried only for
- * the first state. */
+/* Assigns offsets for the beam's first states, and sets s->best. (The beam compares states by live
+ * bytes, with simple orders of layers, because these are quick to compute.) The best order is tried
+ * only for the first state. */
 static int assign_first(struct beam_search *s)
 {
   int code = MAFAT_OK;
@@ -362,8 +364,8 @@ static int open_cells(struct beam_search *s)
   return code;
 }
 
-/* Goes through the cells again as long as the bytes get fewer: after a pass, cells may be split
- * that were too slow before. */
+/* Makes passes over all cells as long as the bytes get fewer. In a later pass, splits may be within
+ * the time limit that were too slow before. */
 static int search_cells(struct beam_search *s)
 {
   int code = MAFAT_OK;
@@ -377,8 +379,8 @@ static int search_cells(struct beam_search *s)
   return code;
 }
 
-/* Searches with a narrow beam first, which finds most improvements early, then from the beginning
- * with the full beam. */
+/* Searches first with a narrow beam, which finds most improvements early. Then starts again with
+ * the full beam. whole: the state without schemes. */
 static int search_widths(struct beam_search *s, const struct mafat_motes_state *whole)
 {
   enum { NARROW = 2 };
@@ -411,8 +413,8 @@ static int make_front(struct mafat_front *front, struct beam_search *s)
   return code;
 }
 
-/* Times the plan of whole maps several times and keeps the fastest: an overestimate would loosen
- * the limit. */
+/* Measures the plan of whole maps several times and keeps the shortest time, because a time that is
+ * too long would make the limit too high. Does nothing if times are predicted. */
 static int measure_whole(struct beam_search *s, struct mafat_motes_state *whole)
 {
   enum { TIMES = 5 };
@@ -425,7 +427,7 @@ static int measure_whole(struct beam_search *s, struct mafat_motes_state *whole)
   return code;
 }
 
-/* Finds cells, or reads them from the words. */
+/* Makes the cells that the words list, or finds them. */
 static int find_cells(struct beam_search *s)
 {
   const struct mafat_search_request *r = s->request;

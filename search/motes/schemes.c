@@ -1,5 +1,5 @@
-/* Finds the partition schemes of a cell (schemes.h). Called by search/motes/motes.c. Allocates in
- * families->heap. */
+/* Finds the partition schemes of a cell (schemes.h). Called by search/motes/motes.c. Allocates from
+ * families->heap; the caller frees the lists of layers. */
 #include "search/motes/schemes.h"
 
 #include "base/blocks.h"
@@ -13,8 +13,8 @@ static const enum mafat_acg_axis vertices[MAFAT_N_SPLIT_AXES] = {MAFAT_ACG_H, MA
 static const unsigned along[MAFAT_N_SPLIT_AXES] = {MAFAT_ALONG_ROWS, MAFAT_ALONG_COLS,
                                                    MAFAT_ALONG_FILTERS};
 
-/* Maps with more rows are not split by columns: the parts of a map must be in one buffer, so that
- * windows can read across their borders. */
+/* Maps with more rows than this are not split by columns, because their parts would have to be in
+ * one buffer, so that windows can read across the borders of parts. */
 enum { FEW_ROWS = 4 };
 
 /* State for one component of the graph. */
@@ -26,13 +26,14 @@ struct scheme_finder {
   struct mafat_acg *acg;
   enum mafat_split_axis axis;
   int part; /* the component */
-  /* [layer]: distance from a bottleneck over layers that can be split; INT_MAX: cannot be split */
+  /* [layer]: number of layers from a bottleneck to it, over layers that can be split; INT_MAX: it
+   * cannot be split */
   int *steps;
 };
 
 /* ---- extents and numbers of parts ---- */
 
-/* Length of a layer's output along the axis: rows, columns or blocks of channels. */
+/* Number of rows, columns or blocks of channels of a layer's output, along f->axis. */
 static int length_of(const struct scheme_finder *f, int layer)
 {
   struct mafat_shape s = f->network->layers[layer].out;
@@ -49,15 +50,17 @@ static bool sums(const struct scheme_finder *f, int layer)
          !mafat_layer_is_flat(&f->network->layers[layer]);
 }
 
-/* Largest number of parts for a length. If there are many rows, some parts have at least two. */
+/* Greatest number of parts for a length. If the length is large, it is less than the length, so
+ * that some parts have at least two rows. */
 static int most_of(int length)
 {
   enum { MANY = 16 };
   return length < MANY ? length : length * 3 / 4;
 }
 
-/* Numbers of parts to try: the divisors of a layer's length, and for rows and columns also 12, 16,
- * 20 and 24, because parts may differ in length. */
+/* The numbers of parts that are tried are the divisors of a layer's length. For rows and columns,
+ * 12, 16, 20 and 24 (multiples of STEP between the other two) are tried too, because parts may
+ * differ in length. */
 enum { STEP = 4, LEAST_STEPS = 8, MOST_STEPS = 28 };
 
 static void find_numbers(const struct scheme_finder *f, struct mafat_scheme_family *family)
@@ -87,7 +90,8 @@ static bool is_known(const struct mafat_scheme_families *all, const struct mafat
   return false;
 }
 
-/* Adds a family of the layers in [first, end) with f->steps up to most_steps. */
+/* Adds a family with the layers of [first, end) whose f->steps is at most most_steps, unless it is
+ * known or there is no number of parts for it. */
 static int add_family(struct scheme_finder *f, int first, int end, int most_steps)
 {
   struct mafat_scheme_families *all = f->out;
@@ -129,7 +133,8 @@ static bool step_between(struct scheme_finder *f, int a, int b)
   return true;
 }
 
-/* Sets f->steps. Layers that can be split but not reached from a bottleneck get INT_MAX - 1. */
+/* Sets f->steps. A layer that can be split but cannot be reached from a bottleneck gets
+ * INT_MAX - 1. */
 static void find_steps(struct scheme_finder *f)
 {
   bool any = true;
@@ -161,8 +166,8 @@ static int find_on_maps(struct scheme_finder *f)
 
 /* ---- channels ---- */
 
-/* Adds the families of the consecutive layers around a bottleneck, in file order: with and without
- * the layer after them if it sums over the split channels. */
+/* Adds the families of the layers around a bottleneck that are consecutive in the file and can be
+ * split: one with the layer after them, if that sums over the split channels, and one without. */
 static int find_run(struct scheme_finder *f, int bottleneck)
 {
   const struct mafat_layer *layers = f->network->layers;

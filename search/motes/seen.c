@@ -1,5 +1,5 @@
-/* A hash set of the states that were tried. Called by search/motes/motes.c. Allocates in the
- * caller's heap. */
+/* A hash set of the states that were tried (seen.h). Called by search/motes/motes.c. Allocates from
+ * the caller's heap; mafat_motes_forget frees it. */
 #include "search/motes/seen.h"
 
 /* ---- hashes ---- */
@@ -17,7 +17,8 @@ static uint64_t hash_of_scheme(const struct mafat_scheme *s)
   return mix(hash, (uint64_t)s->n_layers);
 }
 
-/* Hash of a state's schemes: a sum, so that their order does not matter. Never 0. */
+/* Hash of a state's schemes. It is a sum, so that the order of the schemes does not matter. Never
+ * 0. */
 static uint64_t hash_of(const struct mafat_motes_state *state)
 {
   uint64_t sum = 1;
@@ -27,7 +28,7 @@ static uint64_t hash_of(const struct mafat_motes_state *state)
 
 /* ---- the table ---- */
 
-/* Slot of a hash, or the free slot for it. */
+/* Index of the slot that has the hash; if there is none, of the free slot where it belongs. */
 static size_t place_of(const struct mafat_motes_seen *all, uint64_t hash)
 {
   size_t at = (size_t)(hash >> 7) & (all->capacity - 1);

@@ -1,5 +1,5 @@
-/* Makes plans of states and predicts their live bytes, arena and milliseconds. Called by
- * search/motes/motes.c. Allocates in request->options->heap. Runs plans if the request has a
+/* Makes plans of states and predicts their live bytes, arena and milliseconds (state.h). Called by
+ * search/motes/motes.c. Allocates from request->options->heap. Runs plans if the request has a
  * timer. */
 #include "search/motes/state.h"
 
@@ -26,13 +26,15 @@ int mafat_motes_spec(struct mafat_spec **out, const struct mafat_motes_meter *m,
 
 /* ---- live bytes ---- */
 
-/* Makes a table of the live bytes at each time, which the caller frees. *most: their maximum. */
+/* Makes a list of the live bytes at each time (layout/layout.h: mafat_buffer), which the caller
+ * frees. *most: the greatest of them. */
 static int count_live(size_t **out, size_t *most, const struct mafat_layout *layout, int n_times,
                       struct mafat_heap *heap)
 {
   size_t *live = *out = mafat_heap_calloc(heap, (size_t)n_times + 1, sizeof *live), sum = 0;
   if (!live) return MAFAT_ENOMEM;
-  /* differences first; unsigned wrap-around cancels out */
+  /* First, live[t] gets the change of the live bytes at time t, which may be negative: unsigned
+   * overflow cancels out in the sums. */
   for (int i = 0; i < layout->n_buffers; i++) {
     const struct mafat_buffer *b = &layout->buffers[i];
     if (b->first >= n_times) continue;
@@ -52,8 +54,9 @@ static int times_of(const struct mafat_plan *plan)
   return 2 * plan->n_positions + 2;
 }
 
-/* Sum over layers of (live bytes / their maximum) to a high power, so that only layers near the
- * peak count. A layer in parts counts once, with the peak of its group. */
+/* Finds the sum, over all layers, of (live bytes while the layer runs / greatest live bytes) to a
+ * high power, so that only layers near the peak count. For a layer in parts, the live bytes are the
+ * peak of its group. */
 static int find_tie_break(double *tie_break, const struct mafat_plan *plan,
                           const struct mafat_layout *layout, struct mafat_heap *heap)
 {
@@ -110,13 +113,13 @@ int mafat_motes_bottlenecks(bool *bottlenecks, struct mafat_motes_meter *m,
 /* ---- measuring ---- */
 
 enum {
-  A_PLAN = 200, /* effort of any plan, in layers; the largest part for small networks */
-  LAID = 30,    /* a plan whose offsets are assigned counts so many times */
-  SORTED = 300  /* a plan with the best order of layers counts so many times more */
+  A_PLAN = 200, /* effort of each plan in addition to its layers and parts, in layers */
+  LAID = 30,    /* the effort is this many times as large if offsets are assigned */
+  SORTED = 300  /* additional factor if the best order of layers is found */
 };
 
-/* Predicts the plan with one order of layers. Sets the state to it if it is the first one (ms 0) or
- * needs fewer bytes. */
+/* Predicts the plan of a spec. If it is the state's first plan (ms is 0), or needs fewer bytes than
+ * the state's plan so far, it becomes the state's plan. */
 static int outline(struct mafat_motes_meter *m, struct mafat_motes_state *state,
                    const struct mafat_spec *spec, bool apart)
 {
@@ -154,7 +157,7 @@ static const struct variant variants[] = {{MAFAT_OP_ORDER_POSTORDER, false},
                                           {MAFAT_OP_ORDER_FORWARD, false},
                                           {MAFAT_OP_ORDER_FORWARD, true}};
 
-/* Tries each simple order of layers, with and without in-place outputs. */
+/* Tries each simple order of layers, with and without in-place outputs, and the given `apart`. */
 static int outline_all(struct mafat_motes_meter *m, struct mafat_motes_state *state, bool apart)
 {
   struct mafat_motes_state other = *state;
@@ -170,7 +173,7 @@ static int outline_all(struct mafat_motes_meter *m, struct mafat_motes_state *st
   return code;
 }
 
-/* Number of values of `apart` to try. */
+/* Number of values of `apart` to try, from false on. */
 static int groupings_of(const struct mafat_motes_state *state)
 {
   return state->n > 1 ? 2 : 1;
@@ -185,7 +188,7 @@ int mafat_motes_outline(struct mafat_motes_meter *m, struct mafat_motes_state *s
   mafat_spec_close(&spec);
   for (int apart = 0; apart < groupings_of(state) && code == MAFAT_OK && all; apart++) {
     code = outline_all(m, state, apart);
-    /* the other grouping may be valid */
+    /* the plan may be valid with the other value of `apart` */
     if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT) code = MAFAT_OK;
   }
   return code;
@@ -204,8 +207,8 @@ static int find_ms(double *ms, const struct mafat_motes_meter *m, const struct m
   return code;
 }
 
-/* Assigns the offsets of the state's plan, and predicts or measures milliseconds. Sets bytes to
- * SIZE_MAX if the arena is not smaller than less_than. */
+/* Makes a layout of the state's plan with offsets, and predicts or measures milliseconds. Sets
+ * state->bytes to the bytes of the arena, or to SIZE_MAX if they are not below less_than. */
 static int lay_out(struct mafat_motes_meter *m, struct mafat_motes_state *state, size_t less_than)
 {
   const struct mafat_search_request *r = m->request;
@@ -243,8 +246,8 @@ int mafat_motes_time(struct mafat_motes_meter *m, struct mafat_motes_state *stat
   return code;
 }
 
-/* Replaces *best by the other state if that needs fewer bytes, and is within the time limit or not
- * slower. */
+/* Replaces *best by `other` if that needs fewer bytes, and is within the time limit or no slower
+ * than *best. */
 static int try_variant(struct mafat_motes_meter *m, struct mafat_motes_state *best,
                        struct mafat_motes_state other, double limit_ms)
 {
@@ -255,7 +258,8 @@ static int try_variant(struct mafat_motes_meter *m, struct mafat_motes_state *be
   return code == MAFAT_EINVAL || code == MAFAT_ELIMIT ? MAFAT_OK : code;
 }
 
-/* Tries the best order of layers, only with the value of `apart` that *best has, as it is slow. */
+/* Tries the best order of layers, with and without in-place outputs. As this is slow, `apart` stays
+ * as in *best. */
 static int try_best_order(struct mafat_motes_meter *m, struct mafat_motes_state *best,
                           double limit_ms)
 {

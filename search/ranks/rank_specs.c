@@ -1,6 +1,7 @@
-/* Makes specs for several ranks. Adds one split at a time, and removes it if the spec gives no
- * valid plan. In this file a "word" is a split (or the rank of layers) in the spec's text. Called
- * by api/ (rank_choice.c, rank_dry_run.c). Allocates in request->options->heap. */
+/* Makes specs for several ranks (rank_specs.h). Adds one split at a time, and removes it if no
+ * valid plan can be made of the spec. In this file, a "word" is one split of the spec's text, such
+ * as "h4:12-17", or the rank of some layers, such as "8-11:2". Called by api/ (rank_choice.c,
+ * rank_dry_run.c). Allocates from request->options->heap; the caller closes the spec. */
 #include "search/ranks/rank_specs.h"
 
 #include "base/blocks.h"
@@ -12,8 +13,8 @@
 struct spec_maker {
   const struct mafat_rank_request *request;
   struct mafat_rank_sharing *sharing;
-  struct mafat_plan_options options; /* for trial plans */
-  bool *rigid;                       /* [layer]: cannot be split by rows */
+  struct mafat_plan_options options; /* options of the plans that are made to check the spec */
+  bool *rigid;                       /* [layer]: it cannot be split by rows (find_rigid) */
   struct mafat_spec *spec;
 };
 
@@ -32,7 +33,7 @@ static struct mafat_splits *splits_of(const struct spec_maker *m)
   return &m->spec->groups[0].cut.as.split;
 }
 
-/* Checks whether the spec gives a valid plan. */
+/* Sets *good: whether a valid plan can be made of the spec. */
 static int try_spec(const struct spec_maker *m, bool *good)
 {
   struct mafat_plan *plan;
@@ -47,9 +48,10 @@ static int try_spec(const struct spec_maker *m, bool *good)
   return code == MAFAT_EINVAL ? MAFAT_OK : code;
 }
 
-/* Bounds between the n parts of a split, in proportion to the ranks' shares; each part has at least
- * one row or panel of filters. Parts belong to ranks as in predictor/ranks/rank_parts.h: from rank
- * 1 on, the last to rank 0. NULL: shares are equal, there are too few units, or memory is short. */
+/* Returns bounds between the n parts of a split, in proportion to the ranks' shares. Each part has
+ * at least one unit: a row or a panel of filters. The first part belongs to rank 1, and the last
+ * one to rank 0, as in predictor/ranks/rank_parts.h. NULL: shares are equal, there are fewer units
+ * than parts, or memory is lacking. */
 static int *bounds_of(const struct spec_maker *m, enum mafat_split_axis axis,
                       struct mafat_span layers, int n)
 {
@@ -71,7 +73,7 @@ static int *bounds_of(const struct spec_maker *m, enum mafat_split_axis axis,
   return bounds;
 }
 
-/* Removes the last word. */
+/* Removes the last split. */
 static void take_back(struct spec_maker *m)
 {
   struct mafat_splits *s = splits_of(m);
@@ -80,7 +82,8 @@ static void take_back(struct spec_maker *m)
   s->list[s->n].bounds = NULL;
 }
 
-/* Checks the added word; removes it if the plan is invalid. */
+/* Adds the split that the caller has written at the end of the list. Removes it if then no valid
+ * plan can be made. */
 static int try_word(struct spec_maker *m, bool *added)
 {
   struct mafat_splits *s = splits_of(m);
@@ -90,8 +93,8 @@ static int try_word(struct spec_maker *m, bool *added)
   return code;
 }
 
-/* Adds a split if one is valid: with `most` parts or as many as possible, at least 2. Tries parts
- * in proportion to the shares, then equal parts. */
+/* Adds a split with as many parts as possible, from `most` down to 2, if any is valid. For each
+ * number, tries parts in proportion to the shares, then equal parts. */
 static int add_word_of(struct spec_maker *m, enum mafat_split_axis axis, struct mafat_span layers,
                        int most, bool *added)
 {
@@ -123,7 +126,7 @@ static int add_word(struct spec_maker *m, enum mafat_split_axis axis, struct maf
 
 /* ---- rows, and grids of rows and columns ---- */
 
-/* Adds a split with exactly n parts; *added: whether that is possible. */
+/* Adds a split with exactly n parts, if that is possible; *added: it was. */
 static int add_exactly(struct spec_maker *m, enum mafat_split_axis axis, struct mafat_span layers,
                        int n, bool *added)
 {
@@ -136,7 +139,8 @@ static int add_exactly(struct spec_maker *m, enum mafat_split_axis axis, struct 
   return MAFAT_OK;
 }
 
-/* Adds splits into `columns` columns and as many rows as give one part for each rank. */
+/* Adds splits into `columns` columns and n_ranks / columns rows, so that each rank gets one
+ * part. */
 static int add_grid(struct spec_maker *m, struct mafat_span layers, int columns, bool *added)
 {
   const int rows = m->request->n_ranks / columns;
@@ -156,8 +160,8 @@ static int add_run(struct spec_maker *m, struct mafat_span layers, bool *added)
                                  : add_word(m, MAFAT_ALONG_H, layers, added);
 }
 
-/* True if some plan may fuse the layer into its reader (predictor/plan/fusion.h), so that its own
- * rows do not matter. */
+/* True if some plan may fuse the layer into its reader (predictor/plan/fusion.h). Then it does not
+ * matter whether the layer itself can be split by rows. */
 static bool may_be_inside(const struct mafat_layer *l, const struct mafat_layer *reader)
 {
   return (mafat_layer_is_ungrouped(l) &&
@@ -165,9 +169,9 @@ static bool may_be_inside(const struct mafat_layer *l, const struct mafat_layer 
          (mafat_layer_is_depthwise(l) && mafat_layer_is_pointwise(reader));
 }
 
-/* Sets m->rigid: layers that have their own step in every plan and cannot be split by rows. A split
- * that contains one is always invalid, so splits end before them. Without this, networks with
- * hundreds of one-row maps would try every pair of layers. */
+/* Sets m->rigid: layers that have steps of their own in every plan and cannot be split by rows. A
+ * split with such a layer is always invalid, so splits end before them. Otherwise, in networks with
+ * hundreds of maps of one row, splits of every range of layers would be tried. */
 static int find_rigid(struct spec_maker *m)
 {
   const struct mafat_rank_request *r = m->request;
@@ -200,15 +204,15 @@ static int find_rigid(struct spec_maker *m)
   return MAFAT_OK;
 }
 
-/* The first rigid layer from `begin` on, or the end. */
+/* The first rigid layer from `begin` on, or `end`. */
 static int rigid_from(const struct spec_maker *m, int begin, int end)
 {
   while (begin < end && !m->rigid[begin]) begin++;
   return begin;
 }
 
-/* Splits the layers before `end` by rows: in sequences of neighbouring layers, each as long as
- * possible, because fused layers must be in one split. */
+/* Splits the layers before `end` by rows. A split covers a range of layers that is as long as
+ * possible, because fused layers must be in the same split. */
 static int add_rows(struct spec_maker *m, int end)
 {
   int code = m->rigid || end == 0 ? MAFAT_OK : find_rigid(m);
@@ -224,7 +228,7 @@ static int add_rows(struct spec_maker *m, int end)
 
 /* ---- weights ---- */
 
-/* The i-th layer with weights, and the layers after it up to the n-th next one with weights. */
+/* Range of layers from the i-th layer with weights up to, but not including, the (i + n)-th one. */
 static struct mafat_span stretch(const struct spec_maker *m, int i, int n)
 {
   const struct mafat_rank_layers *l = &m->sharing->layers;
@@ -232,6 +236,8 @@ static struct mafat_span stretch(const struct spec_maker *m, int i, int n)
   return mafat_span(l->list[i].layer, end);
 }
 
+/* Splits the i-th layer with weights along channels, and after it as many of the layers without
+ * weights as possible. */
 static int add_fan_out(struct spec_maker *m, int i, int most)
 {
   struct mafat_span layers = stretch(m, i, 1);
@@ -242,7 +248,7 @@ static int add_fan_out(struct spec_maker *m, int i, int most)
   return code;
 }
 
-/* The fan-in is the last layer of its word. */
+/* Adds one split, along channels, of a fan-out and the fan-in that reads it. */
 static int add_fused(struct spec_maker *m, int i, bool *added)
 {
   const struct mafat_rank_layers *l = &m->sharing->layers;
@@ -309,8 +315,9 @@ static int share_layers(struct spec_maker *m)
 
 /* ---- rows, and runs of whole layers ---- */
 
-/* Sets each rank's remaining capacity in values: without the layers by rows, which it holds whole,
- * and without its parts of large layers. Returns false if these exceed a capacity. */
+/* Sets each rank's remaining capacity, in values: its capacity minus the weights of the layers by
+ * rows, which each rank holds as a whole, and minus those of its parts of large layers. Returns
+ * false if they exceed the capacity of a rank. */
 static bool leave_room(uint64_t *capacity, const bool *large, const struct spec_maker *m)
 {
   const struct mafat_rank_mix *mix = m->request->mix;
@@ -326,8 +333,8 @@ static bool leave_room(uint64_t *capacity, const bool *large, const struct spec_
   return true;
 }
 
-/* Writes the ranks of runs to the spec, with the layers without weights that follow. Layers that
- * are not written run on rank 0. */
+/* Writes to the spec which layers run on which rank. A run of layers with weights includes the
+ * layers without weights after it. Layers that the spec does not name run on rank 0. */
 static int name_runs(struct spec_maker *m, const int *rank)
 {
   const struct mafat_rank_layers *l = &m->sharing->layers;
@@ -374,7 +381,7 @@ static int share_mix(struct spec_maker *m)
   return code;
 }
 
-/* ---- all methods ---- */
+/* ---- all strategies ---- */
 
 static int make(struct spec_maker *m)
 {

@@ -1,5 +1,6 @@
-/* Solves the integer programs of DeeperThings (Stahl et al.) by dynamic programming. Called by
- * search/ranks/rank_specs.c. Temporary memory is in the caller's heap. */
+/* Distributes layers to several devices: solves the integer programs of DeeperThings (Stahl et al.)
+ * by dynamic programming (sharing.h). Called by search/ranks/rank_specs.c. Fills the caller's
+ * lists. Temporary memory is in the caller's heap. */
 #include "search/ranks/sharing.h"
 
 int mafat_sharing_switch(const struct mafat_rank_layer *list, int n, int n_ranks)
@@ -13,20 +14,21 @@ int mafat_sharing_switch(const struct mafat_rank_layer *list, int n, int n_ranks
 
 /* ---- schemes ---- */
 
-/* Location of a layer's input, which depends on the schemes of the layers before it. */
+/* State of a layer's input. It depends on the schemes of the layers before. */
 enum input_state {
-  ON_ROOT,    /* on the root (rank 0): any scheme but FUSED_IN is possible */
-  EVERYWHERE, /* every rank has all of it, for a FAN_OUT or FUSED_OUT */
-  SLICED,     /* each rank has a slice: only FUSED_IN is possible */
-  /* a fan-out gathered on the root: the next layer is no fan-out, or it would be EVERYWHERE */
+  ON_ROOT,    /* the root (rank 0) has it: any scheme except FUSED_IN is possible */
+  EVERYWHERE, /* every rank has all of it: FAN_OUT or FUSED_OUT */
+  SLICED,     /* each rank has a slice: FUSED_IN */
+  /* it is the output of a fan-out and the root has gathered it: FAN_IN. (If this layer were a
+   * fan-out, its input would be EVERYWHERE) */
   GATHERED,
   N_STATES
 };
 
 struct sharing_choice {
-  uint64_t exchange; /* values exchanged by this and all later layers */
+  uint64_t exchange; /* traffic of this and all later layers, in shares (schemes.h) */
   enum mafat_weight_sharing scheme;
-  bool after; /* a fan-out whose output goes to every rank, for the next fan-out */
+  bool after; /* the layer is a fan-out whose output goes to every rank */
 };
 
 static bool may_be(enum input_state state, enum mafat_weight_sharing scheme)
@@ -45,7 +47,7 @@ static enum input_state after(enum mafat_weight_sharing scheme, bool reused)
   return scheme == MAFAT_FUSED_OUT ? SLICED : ON_ROOT;
 }
 
-/* True if the output is where it must be at the end. */
+/* True if the output of the last layer may be in this state. */
 static bool may_end(enum input_state state)
 {
   return state == ON_ROOT || state == GATHERED;
@@ -94,19 +96,19 @@ int mafat_sharing_schemes(enum mafat_weight_sharing *schemes, uint64_t *exchange
 
 /* ---- whole layers ---- */
 
-/* least[r][i]: smallest maximum load of r devices with the first i layers; last[r][i]: first layer
- * of the last device. */
+/* Best distributions of the first i of n layers to the first r devices; index r * (n + 1) + i. */
 struct sharing_table {
-  uint64_t *least;
-  int *last, n;
+  uint64_t *least; /* the greatest load of a device */
+  int *last, n;    /* first layer of the last device; number of layers */
 };
 
-/* Load of a range of layers, to which layers are added at its beginning. In values: the largest
- * input and output of a layer, and all weights; or multiplications, in `sum`. */
+/* Load of a range of layers. By memory: the largest input and output of a layer, and all weights,
+ * in values. By work: multiplications, in `sum`. */
 struct load {
   uint64_t widest, sum;
 };
 
+/* Adds a layer to a load, and returns the load as one number. */
 static uint64_t add(struct load *load, const struct mafat_rank_layer *l,
                     const struct mafat_sharing_measure *measure)
 {
@@ -116,7 +118,8 @@ static uint64_t add(struct load *load, const struct mafat_rank_layer *l,
   return load->widest + load->sum;
 }
 
-/* Fills the table for r devices; ties go to the earliest first layer of the last device. */
+/* Fills the table for r devices. Among equally good distributions, the last device gets the most
+ * layers. */
 static void fill_row(struct sharing_table *t, const struct mafat_rank_layer *list, int r,
                      const struct mafat_sharing_measure *measure)
 {
@@ -157,16 +160,15 @@ int mafat_sharing_layers(int *bounds, uint64_t *most, const struct mafat_rank_la
 
 /* ---- runs, by exchanged values ---- */
 
-/* least[r][i]: fewest exchanged values with the first i layers on the first r ranks; last[r][i]:
- * first layer of the last run. */
+/* Best distributions of the first i of n layers to the first r ranks; index r * (n + 1) + i. */
 struct run_search {
   const struct mafat_rank_layer *list;
-  const bool *shared;
-  uint64_t *least;
-  int *last, n;
+  const bool *shared; /* [layer]: all ranks compute it together */
+  uint64_t *least;    /* fewest values that cross between ranks */
+  int *last, n;       /* first layer of the last run; number of layers */
 };
 
-/* Tries all runs of rank r that begin at layer `begin` and do not exceed its capacity. */
+/* Tries all runs of rank r that begin at layer `begin` and do not exceed the rank's capacity. */
 static void extend_run(const struct run_search *s, int r, int begin, uint64_t capacity)
 {
   const size_t row = (size_t)(r + 1) * (size_t)(s->n + 1);

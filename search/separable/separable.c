@@ -1,5 +1,6 @@
-/* The search "separable": makes a plan of the groups of layers that predictor/transfers chooses to
- * fuse. Called through search/searches.c. Allocates in a heap of its own. */
+/* The search "separable": makes a plan of the units (layers that are computed together) that
+ * predictor/transfers chooses. Called by api/ through search/searches.c. Allocates from a heap of
+ * its own, which it frees; the caller closes the front. */
 #include "search/separable/separable.h"
 
 #include "predictor/transfers/prices.h"

@@ -1,12 +1,12 @@
 /* The search "least": finds the plan with the smallest arena. Runs the searches "best", "fdt" and
- * "motes", each in a heap of its own, and chooses the smallest of their plans. Called through
- * search/searches.c. The front that it returns has a heap of its own. */
+ * "motes" and chooses the smallest of their plans. Called by api/ through search/searches.c. Each
+ * search allocates from a heap of its own, which it frees; the caller closes the front. */
 #include "search/best/best.h"
 #include "search/fdt/fdt.h"
 #include "search/motes/motes.h"
 
-/* True if a is better than b: it computes nothing twice, and has a smaller arena or an equal one
- * and is faster. */
+/* True if a is better than b: a computes nothing twice, and its arena is smaller, or equal and a is
+ * faster. */
 static bool is_less(const struct mafat_candidate *a, const struct mafat_candidate *b)
 {
   if (a->redundant_macs || a->arena_bytes != b->arena_bytes)
@@ -14,8 +14,8 @@ static bool is_less(const struct mafat_candidate *a, const struct mafat_candidat
   return a->ms < b->ms;
 }
 
-/* Runs another search and replaces *front by its front if that is better. *arena_bytes: the arena
- * of the plan that it found; 0: it found none. */
+/* Runs another search and replaces *front by its front if that is better. *arena_bytes: bytes of
+ * the arena of the plan that it found; 0: it found no plan. */
 static int take_other(struct mafat_front **front, const struct mafat_search_request *request,
                       int (*find)(struct mafat_front **, const struct mafat_search_request *,
                                   struct mafat_diagnostic *),
@@ -42,18 +42,19 @@ static int take_fused(struct mafat_front **front, const struct mafat_search_requ
   return take_other(front, &fused, mafat_search_fdt, &arena_bytes, d);
 }
 
-/* Stages of the search "motes", each from the beginning. A stage runs only if the previous result
- * was at most worth_percent of the arena of the search "best". The last stage takes a minute for
- * networks with hundreds of layers; the first takes some hundredths of a second and finishes small
- * networks. Continuing after a result that is only nearly as good is worthwhile: for MCUNetV2,
- * motes reached 249 KiB where "best" had 253 KiB. */
+/* Stages of the search "motes". Each stage starts again, with more effort. The next stage runs only
+ * if the arena that a stage found has at most worth_percent of the bytes of the arena that "best"
+ * found. The first stage takes some hundredths of a second and is enough for small networks; the
+ * last one takes a minute for networks with hundreds of layers. It is worthwhile to go on if the
+ * arena is a little larger than that of "best": for MCUNetV2, motes ended with 249 KiB, and "best"
+ * had 253 KiB. */
 static const struct {
-  long long evaluations; /* 0: the default effort */
+  long long evaluations; /* limit of effort, in layers (common/effort.h); 0: the default */
   int worth_percent;
 } stages[] = {{60000, 200}, {600000, 110}, {0, 0}};
 
-/* Runs the stages, and takes their plan if it is better. With a time limit, only the first stage
- * runs, with all the time. */
+/* Runs the stages, and takes their best plan if it is better than *front. With a time limit, only
+ * the first stage runs; it gets all of the time. */
 static int take_motes(struct mafat_front **front, const struct mafat_search_request *request,
                       struct mafat_diagnostic *d)
 {
@@ -70,7 +71,8 @@ static int take_motes(struct mafat_front **front, const struct mafat_search_requ
   return MAFAT_OK;
 }
 
-/* With a time limit, "best" gets half of it, and the three other searches a sixth each. */
+/* Runs all searches. If there is a time limit, "best" gets half of the time, and each of the three
+ * others a sixth. */
 static int find_least(struct mafat_front **out, const struct mafat_search_request *request,
                       struct mafat_diagnostic *d)
 {
