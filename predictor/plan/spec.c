@@ -423,8 +423,7 @@ static int take_ring(struct parser *p, struct mafat_group_weights *w)
                     p->text, MAFAT_RING_READS, MOST_RING, w->ring);
 }
 
-/* Parses what may follow ":loaded": a number of kilobytes. Layers with larger weights are then
- * streamed. */
+/* Parses what may follow ":loaded": a number of KiB. Layers with more weights are then streamed. */
 static int take_loaded(struct parser *p, struct mafat_group_weights *w)
 {
   w->placement = MAFAT_LOADED;

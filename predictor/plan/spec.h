@@ -26,8 +26,8 @@
  *                         before they are used. Default: they stay in memory from run to run
  *   panels:streamed4      a ring of four reads instead of eight
  *   rows4:loaded300       layers with at most 300 KB of weights are loaded; other layers' weights
- *                         are streamed, again for each step. "rows4:streamed" loads layers with at
- *                         most 80 KB
+ *                         are streamed, again for each step (1 KB is 1024 bytes). "rows4:streamed"
+ *                         loads layers with at most 80 KB
  *   rows4:direct/12/panels:direct22,26-28
  *                         algorithm of the convolutions of the whole group, or of some layers
  *                         (direct, winograd or winograd-large). Default: the options' algorithm
@@ -127,8 +127,8 @@ struct mafat_cut {
 struct mafat_group_weights {
   enum mafat_weight_placement placement;
   int ring;      /* streamed: reads in the ring; 0: MAFAT_USUAL_RING */
-  int loaded_kb; /* streamed: layers with at most this many kilobytes are loaded instead; 0: not
-                    given */
+  int loaded_kb; /* streamed: layers with at most this many KiB of packed weights are loaded
+                    instead; 0: the spec has no number */
 };
 
 /* Word that names the layers of one algorithm: ":direct", ":winograd22,26-28". */

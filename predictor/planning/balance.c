@@ -98,7 +98,8 @@ static double tile_bytes(struct balancer *b, int begin, int end)
 }
 
 /* Divides the axis into n tiles, each as long as possible with at most `limit` bytes. Fills
- * bounds[n + 1]. False: a pixel needs more than `limit`, or n tiles do not cover the extent. */
+ * bounds[n + 1]. False: one row (column) needs more than `limit` bytes, or n tiles do not cover the
+ * extent. */
 static bool cut_greedily(struct balancer *b, double limit, int n, int extent, int *bounds)
 {
   int at = 0;

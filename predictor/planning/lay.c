@@ -153,7 +153,6 @@ static int check_grid(struct laying *l, const struct mafat_grid *grid, struct la
 /* ---- groups of the plan from a group of the spec ---- */
 
 /* Adds one group to the plan. */
-
 static int lay_group(struct laying *l, const struct mafat_cut *cut,
                      struct mafat_group_weights weights, struct layer_run layers)
 {

@@ -5,8 +5,8 @@
  * A part runs on one rank. If parts on another rank read its output, one message carries to that
  * rank all rows and columns that these parts read. If ranks share a sum over input channels, each
  * rank continues the sums of the rank before it, in channel order; so no bit depends on the number
- * of ranks (unless the options have sums_apart). The last part of a layer runs on rank 0, which has
- * the inputs and gets the outputs.
+ * of ranks (unless the options have sums_apart). The last part of a layer runs on rank 0, because
+ * rank 0 has the network's inputs and gets its outputs.
  *
  * All ranks have the same execution order of parts. A message is sent after the part that it
  * carries. It is received before the first part that reads it; at that place in the order, the

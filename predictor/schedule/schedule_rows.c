@@ -19,9 +19,10 @@ enum {
    * costs: calls, row pointers, and Winograd's transform of weights. So steps of narrow maps have
    * more rows. */
   STEP_PIXELS = 48,
-  STREAMED_STEP_PIXELS = 144, /* more, so that a step takes as long as reading its weights again */
+  STREAMED_STEP_PIXELS = 144, /* so that a step takes no less time than reading its weights again */
   WINOGRAD_STEP_PIXELS = 192,
-  INTEGER_STEP_PIXELS = 1 /* steps have just the least rows: plans of quantized maps are small */
+  /* for quantized maps: steps have just the least rows, because such networks run in few KB */
+  INTEGER_STEP_PIXELS = 1
 };
 
 /* ---- state ---- */

@@ -23,9 +23,9 @@ struct mafat_packings {
       *of[MAFAT_PACKINGS]; /* by the index of mafat_packings_name; NULL: no weights get smaller */
 };
 
-/* Subject of a report: a dry run, and the options of the command line. */
 struct mafat_transfer_report;
 
+/* Subject of a report: a dry run, and the options of the command line. */
 struct mafat_report_request {
   const struct mafat_transfer_report *transfers; /* NULL: not asked for */
   size_t fast_bytes;
@@ -59,9 +59,9 @@ int mafat_plan_report_write_sweep(const struct mafat_report_request *q, const si
 int mafat_plan_report_write_front(const struct mafat_report_request *q, bool json,
                                   struct mafat_writer *w, bool *any);
 
+struct mafat_options;
 /* Writes a row for each number of devices from 1 to o->ranks (no rows if o->plan is given), and all
  * details of o->ranks devices. Returns MAFAT_OK, MAFAT_EIO or an error of mafat_dry_run_ranks. */
-struct mafat_options;
 int mafat_plan_report_write_ranks(const struct mafat_report_request *q,
                                   const struct mafat_options *o, struct mafat_writer *w,
                                   struct mafat_diagnostic *d);

@@ -61,9 +61,9 @@ void mafat_sole_readers_close(struct mafat_sole_readers **lines);
 /* Bytes of a tensor's elements, without padding. */
 uint64_t mafat_tensor_bytes(const struct mafat_network *n, int tensor);
 
+enum { MAFAT_MOST_VERSIONS = MAFAT_MOST_PATH };
 /* Lists, in ascending order, the numbers of layers that a path can have above the tensor (by = -1;
  * the first one makes the tensor) or below it (by = 1). Returns the length of the list. */
-enum { MAFAT_MOST_VERSIONS = MAFAT_MOST_PATH };
 int mafat_path_lengths(int lengths[MAFAT_MOST_VERSIONS], const struct mafat_sole_readers *lines,
                        int tensor, enum mafat_tiling tiling, int by);
 

@@ -42,7 +42,8 @@ enum { N_CUT_CANDIDATES = sizeof cut_candidates / sizeof *cut_candidates };
 struct grouping_state {
   float peak;              /* bytes of its largest group */
   double slowness;         /* sum of the slowness of its layers */
-  int from, cut_candidate; /* of its last group: the possible cut where it begins, and its way */
+  int from, cut_candidate; /* of its last group: number of the possible cut where it begins; index
+                              in cut_candidates */
 };
 
 static const float TOO_LARGE = 1e30f; /* bytes of groups that are excluded */

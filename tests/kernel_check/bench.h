@@ -18,9 +18,9 @@ struct bench_options {
 /* Returns 0; -1: out of memory; -2: no shape has these names. */
 int bench_run(const struct bench_options *o);
 
+struct mafat_integer_kernels;
 /* Times the integer kernel that o->kernel names (integer_conv etc.), and float kernels for
  * comparison. Ignores `json` and `once`. Returns as bench_run does. */
-struct mafat_integer_kernels;
 int bench_integers(const struct bench_options *o, const struct mafat_integer_kernels *const *list,
                    int n);
 
