@@ -1,7 +1,7 @@
 /* Location and storage order of a network's constants (weights, biases, normalization) in the
  * model's files. The reader of a format fills these structs in; it reads no constants itself.
  * Included by api/, formats/, network/, predictor/, programs/ and runner/. Only
- * mafat_constants_make allocates. */
+ * mafat_constants_make allocates; mafat_constants_close frees. */
 #ifndef MAFAT_NETWORK_CONSTANT_H
 #define MAFAT_NETWORK_CONSTANT_H
 
@@ -16,7 +16,8 @@
 enum mafat_order {
   MAFAT_ORDER_FILTERS, /* (filters, inputs, taps) */
   MAFAT_ORDER_INPUTS,  /* (inputs, taps, filters) */
-  MAFAT_ORDER_READY,   /* the kernels' layout (predictor/plan/packing.h), scales, biases included */
+  /* the kernels' layout (predictor/plan/packing.h), including scales and biases */
+  MAFAT_ORDER_READY,
   MAFAT_ORDER_FILTERS_TAPS, /* (filters, taps, inputs): the channels of a tap are contiguous */
   MAFAT_ORDER_TAPS,         /* (taps, inputs, filters); depthwise convolutions: (taps, filters) */
   /* transposed convolution: (inputs of all groups, filters of a group, taps) */
@@ -26,7 +27,7 @@ enum mafat_order {
 
 /* special values of mafat_constant.file */
 enum {
-  MAFAT_CONSTANT_VALUES = 0xffe, /* offset `at`, in bytes, in the network's own values */
+  MAFAT_CONSTANT_VALUES = 0xffe, /* `at` is a byte offset in mafat_network.values (network.h) */
   MAFAT_CONSTANT_FILL = 0xfff    /* one float repeated n times; `at` holds its bits */
 };
 
@@ -100,8 +101,8 @@ enum mafat_constant_part {
  * (`normalization`). */
 const struct mafat_constant *mafat_constants_part(const struct mafat_layer_constants *c,
                                                   enum mafat_constant_part part);
-/* True if a filter's scale and bias are computed from these parts. False: from a block, or there is
- * only one bias for each of the `filters`. */
+/* True if a filter's scale and bias are computed from these parts. False: they are computed from a
+ * block, or each of the `filters` has one bias and no scale. */
 bool mafat_constants_in_parts(const struct mafat_layer_constants *c, uint64_t filters);
 
 /* A range of a file that holds several parts and is read at once. */
@@ -112,7 +113,7 @@ struct mafat_stretch {
 };
 
 /* Returns the range of the first wanted part, extended by wanted parts that are stored near it.
- * wanted: bits of parts. The result's `parts` is 0 if there is none. */
+ * wanted: bits 1 << enum mafat_constant_part. The result's `parts` is 0 if none of them exists. */
 struct mafat_stretch mafat_constants_stretch(const struct mafat_layer_constants *c,
                                              unsigned wanted);
 

@@ -1,5 +1,5 @@
-/* Calls the functions of a layer's kind; some have defaults here. Called by all folders through
- * kind.h. Changes only the layer that it infers. */
+/* Calls the functions of a layer's kind. If a kind lacks a function, returns a default, such as 0.
+ * Called by all folders through kind.h. Changes only the layer that it infers. */
 #include "network/kind.h"
 
 const char *mafat_layer_type_name(enum mafat_layer_type type)

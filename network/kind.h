@@ -75,19 +75,19 @@ struct mafat_kind {
   bool blends;     /* combines operands element by element */
   bool flat;       /* reads all elements of its input as channels of one pixel */
   bool classifies; /* its output is a probability for each class */
-  bool constant;   /* reads no tensor: its only operand has no sources and the output's shape */
+  bool constant;   /* reads no tensor: its only operand has the output's shape and no sources */
   /* output channel c depends only on channel c of each operand (or on the operand's only
    * channel) */
   bool lanewise;
-  /* output elements are elements of the last operand, their maxima, or interpolated: the output has
-   * its quantization parameters */
+  /* output elements are copies, maxima, means or interpolations of the last operand's elements, so
+   * the output usually has that operand's quantization parameters */
   bool keeps;
   /* the output may overwrite the first operand, of the same shape and type: no element is read
    * after it is written */
   bool in_place;
   bool multiplies; /* multiplies its first operand by its second, by the convolution kernels */
   bool mergeable;  /* output is determined by the input and the fields that merge.c compares */
-  bool within;     /* can read and write some channels of a channel block (floats only) */
+  bool within;     /* a step may read and write only some channels of a channel block (floats) */
   bool looks_up; /* copies columns of its second operand, from anywhere, by indices in the first */
   /* not in any cfg: its code is resident only for networks that use it (api/footprint.c) */
   bool apart;
@@ -125,12 +125,13 @@ static inline const struct mafat_kind *mafat_kind_of(enum mafat_layer_type type)
 /* The kind's name; "unknown" for an invalid type. */
 const char *mafat_layer_type_name(enum mafat_layer_type type);
 
-/* Derives shapes from what a layer's reader has set: kind, parameters, operands and their shapes.
- * If the layer is invalid, the diagnostic says why. */
+/* Derives the output shapes from the fields that the reader of the model's file has set: kind,
+ * parameters, operands and their shapes. If the layer is invalid, the diagnostic says why. */
 int mafat_layer_infer(struct mafat_layer *l, const struct mafat_infer_context *context);
 
 /* Returns the rows (axis_y) or columns of an operand that output span `out` needs, clipped to the
- * map. If it needs padding only, returns the pixel beside the padding. */
+ * map. If `out` needs only padding, returns the pixel beside the padding; if it is empty, an empty
+ * span. */
 struct mafat_span mafat_layer_in_span(const struct mafat_layer *l, int operand, bool axis_y,
                                       struct mafat_span out);
 
@@ -140,8 +141,8 @@ void mafat_layer_pads(const struct mafat_layer *l, int *left, int *right);
 struct mafat_matrix mafat_layer_matrix(const struct mafat_layer *l);
 struct mafat_weight_counts mafat_layer_weight_counts(const struct mafat_layer *l);
 
-/* Return the multiply-accumulates for `pixels` of the output map: for all its filters, or for some
- * filters over some input channels. */
+/* Return the number of multiply-accumulates for `pixels` pixels of the output map: the first for
+ * all filters and input channels, the second for the given numbers of them. */
 uint64_t mafat_layer_macs(const struct mafat_layer *l, uint64_t pixels);
 uint64_t mafat_layer_part_macs(const struct mafat_layer *l, uint64_t pixels, int filters,
                                int channels);
@@ -275,7 +276,7 @@ static inline unsigned mafat_layer_along(const struct mafat_layer *l)
   return kind->not_along ? kind->along & ~kind->not_along(l) : kind->along;
 }
 
-/* True if a box of the output can be computed from a box of the input, possibly over all its
+/* True if a box of the output can be computed from a box of the input, which may have to span all
  * columns. Other kinds (reorg, softmax, connected, heads ...) need whole maps. */
 static inline bool mafat_layer_is_tileable(const struct mafat_layer *l)
 {
@@ -374,7 +375,8 @@ static inline bool mafat_layer_is_flat(const struct mafat_layer *l)
   return mafat_kind_of(l->type)->flat;
 }
 
-/* Returns the channels of the input, as steps count them. */
+/* Returns the number of channels of the input as steps count them; if the kind is flat, the number
+ * of all its elements. */
 static inline int mafat_layer_channels(const struct mafat_layer *l)
 {
   return mafat_layer_is_flat(l) ? l->in.h * l->in.w * l->in.c : l->in.c;
@@ -409,7 +411,8 @@ static inline bool mafat_layer_sums_integers(const struct mafat_layer *l)
 }
 
 /* True if the layer supports weights of this type. Integer layers support only the type that they
- * have. In float layers, narrow types need panels, and types with shared scales a single group. */
+ * have. In float layers, narrow types need weights in panels; types with shared scales also need a
+ * layer without groups. */
 static inline bool mafat_layer_takes_weights(const struct mafat_layer *l, enum mafat_dtype type)
 {
   if (l->out_type != MAFAT_F32) return type == l->weights_type;

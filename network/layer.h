@@ -23,8 +23,8 @@ enum mafat_activation {
 #define FUNCTION DARKNET
 #include "network/activations.def"
   MAFAT_N_ACTIVATIONS,
-  /* numbers of Darknet's activations, and of activations in the kernels of every level: both begin
-   * with the first */
+  /* number of Darknet's activations, which come first, and number of activations that the kernels
+   * of every level compute, which include Darknet's */
 #define DARKNET(...) + 1
 #define KERNEL(...)
 #define FUNCTION(...)
@@ -74,7 +74,7 @@ enum {
   MAFAT_MAX_EXTENT = 1 << 20, /* maximum of a map's height and width, of filters and of groups */
   MAFAT_MAX_OPERANDS = 64,
   MAFAT_MAX_OUTPUTS = 256, /* per layer */
-  MAFAT_MAX_SOURCES = 4096, /* per operand: nested routes could double their number each time */
+  MAFAT_MAX_SOURCES = 4096, /* per operand: each nested route could double their number */
   /* over all operands (5 MB): a short file must not make a reader allocate more */
   MAFAT_MAX_ALL_SOURCES = 1 << 18
 };
@@ -198,7 +198,7 @@ struct mafat_postprocess {
   int classes_per_detection; /* number of best classes reported for each box, if not `regular` */
   int detections_per_class;  /* most detections of a class, if `regular` */
   int classes;               /* number of classes: the last scores of each anchor */
-  bool regular; /* suppress boxes class by class; else once per anchor, with its best classes */
+  bool regular; /* suppress boxes class by class; else all together, each with its best classes */
   float least_score, most_overlap; /* thresholds of detections, and of suppression */
   float y_scale, x_scale, h_scale, w_scale; /* divisors of the box encodings */
 };
@@ -235,7 +235,7 @@ struct mafat_layer {
   bool single;                /* quantized weights: multiply scales as floats (quantization.h) */
   struct mafat_quantization quantization; /* quantization of an integer output */
   struct mafat_activating activation;
-  int filters, groups;        /* groups: of a convolution's channels and filters */
+  int filters, groups;        /* groups: number of groups of a convolution's channels and filters */
   struct mafat_window window; /* convolution, maxpool, local_avgpool, local */
   bool count_padding;         /* local_avgpool: the mean includes taps in the padding */
   bool batch_normalize;

@@ -85,7 +85,7 @@ static uint64_t hash_of(const struct mafat_layer *l)
 struct merger {
   struct mafat_network *network;
   uint64_t *hashes; /* [layer] */
-  int *same_as;     /* [tensor]: itself, or the equal one */
+  int *same_as;     /* [tensor] earliest tensor that equals it; itself if there is none */
 };
 
 /* Replaces merged tensors in a list of sources. */

@@ -85,7 +85,8 @@ struct mafat_network {
   struct mafat_picture_declared picture;
   int n_sources;            /* total over all operands checked so far */
   bool cut;                 /* the cfg has more layers, which are unsupported */
-  /* (n_inputs), (n_outputs) with names, owned; NULL, 0: Darknet's, without names */
+  /* named inputs (n_inputs) and outputs (n_outputs), owned; NULL and n_outputs 0 for Darknet, where
+   * they have no names */
   struct mafat_port *inputs, *outputs;
   int n_outputs;
   struct mafat_decoded decoded;
@@ -247,7 +248,7 @@ static inline int mafat_network_sole_maker(const struct mafat_network *n, int te
   return tensor >= 0 && tensor < n->n_layers && !n->layers[tensor].more ? tensor : -1;
 }
 
-/* Type of an operand; all its sources have the same. */
+/* Type of an operand; all its sources have the same type. */
 static inline enum mafat_dtype mafat_network_operand_type(const struct mafat_network *n, int layer,
                                                           int operand)
 {
@@ -262,7 +263,7 @@ static inline enum mafat_dtype mafat_network_in_type(const struct mafat_network 
                                                       : l->out_type;
 }
 
-/* Quantization parameters of an operand; all its sources have the same. */
+/* Quantization parameters of an operand; they are the same for all its sources. */
 static inline struct mafat_quantization mafat_network_in_quantization(const struct mafat_network *n,
                                                                       int layer, int operand)
 {
@@ -274,7 +275,7 @@ static inline struct mafat_quantization mafat_network_in_quantization(const stru
  * layer and the reason. */
 int mafat_network_check_numbers(const struct mafat_network *n, struct mafat_diagnostic *d);
 
-/* Returns the tensor if the sources are all of one tensor and nothing else; else -1. */
+/* Returns the tensor if the sources are one whole tensor; else -1. */
 static inline int mafat_network_sole_tensor(const struct mafat_network *n,
                                             const struct mafat_sources *sources)
 {
@@ -289,16 +290,17 @@ static inline int mafat_network_sole_tensor(const struct mafat_network *n,
  * MAFAT_EFORMAT, MAFAT_EUNSUPPORTED. */
 int mafat_network_check_operand(const struct mafat_network *n, int layer, int operand,
                                 const struct mafat_infer_context *context);
-/* Checks all operands of a layer in this way and adds their sources to n->n_sources; called once
- * for each layer that is read. MAFAT_EUNSUPPORTED also if that exceeds MAFAT_MAX_ALL_SOURCES. */
+/* Checks all operands of a layer like mafat_network_check_operand, and adds the number of their
+ * sources to n->n_sources. Called once for each layer that is read. MAFAT_EUNSUPPORTED also if
+ * n->n_sources exceeds MAFAT_MAX_ALL_SOURCES. */
 int mafat_network_take_operands(struct mafat_network *n, int layer,
                                 const struct mafat_infer_context *context);
 
-/* Returns the sources of operator `index`'s output: the renamed tensors for a layer that renames,
- * else all of its tensor, in *self, which the caller provides. */
+/* Returns the sources of operator `index`'s first output. For a layer that renames, these are the
+ * renamed tensors. Otherwise it is the whole tensor: a list of one source, stored in *self. */
 struct mafat_sources mafat_network_output_sources(const struct mafat_network *n, int index,
                                                   struct mafat_source *self);
-/* Returns sources that are all of a tensor; *self holds the only one. */
+/* Returns the whole tensor as a list of one source, stored in *self. */
 struct mafat_sources mafat_network_tensor_sources(const struct mafat_network *n, int tensor,
                                                   struct mafat_source *self);
 

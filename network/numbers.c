@@ -1,5 +1,5 @@
-/* Checks that the layers of a network with integers are supported by their kinds. Called by the
- * readers in formats/graph and formats/packed. Pure functions. */
+/* Checks that each layer that reads or writes integers is of a kind that supports them. Called by
+ * the readers in formats/graph and formats/packed. Pure functions. */
 #include "network/network.h"
 
 /* True if the layer reads or writes integers. */

@@ -9,7 +9,7 @@
 struct mafat_picture_declared {
   bool normalized; /* input = (byte - mean) * scale, in the order of the input's channels */
   float mean[3], scale[3];
-  bool ordered; /* the channel order is declared: `swapped` */
+  bool ordered; /* the file declares the channel order, which is in `swapped` */
   bool swapped; /* channel order blue, green, red */
 };
 

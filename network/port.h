@@ -11,7 +11,7 @@
 
 struct mafat_port {
   char *name;                   /* owned, as are the sources */
-  struct mafat_view view;       /* its dimensions on the axes of the map */
+  struct mafat_view view;       /* how the port's dimensions map to the axes of the map */
   struct mafat_sources sources; /* of an input: its own tensor */
   struct mafat_shape shape;
   /* type in files. It may differ from the map's: int8 for a map of unsigned bytes, int64 for a map
@@ -47,7 +47,8 @@ struct mafat_file_order {
   int planes, rows;
   size_t row_elements;
   struct mafat_view view;
-  long long strides[MAFAT_VIEW_ATOMS]; /* per atom: elements within a row of a plane */
+  /* per atom of the view: elements between its neighboring indices, within a row of a plane */
+  long long strides[MAFAT_VIEW_ATOMS];
   long long column;         /* elements between neighbouring columns; 0: not constant */
 };
 
@@ -57,7 +58,7 @@ void mafat_file_order_make(struct mafat_file_order *order, const struct mafat_vi
                            struct mafat_shape shape);
 /* Sets the order of elements stored channel by channel, row by row. */
 void mafat_file_order_planes(struct mafat_file_order *order, struct mafat_shape shape);
-/* Returns the elements from the start of a plane's row to index `at` along an axis. */
+/* Returns the number of elements from the start of a plane's row to index `at` along an axis. */
 long long mafat_file_order_offset(const struct mafat_file_order *order, int axis, int at);
 
 #endif

@@ -54,8 +54,8 @@ bool mafat_multiplier_can(double factor)
   return fabs(factor) < 0x1p30 && mafat_multiplier(factor).shift <= 30;
 }
 
-/* TFLite computes it in 16 bits: both shifts must be to the right by less than 16, and the output's
- * shift must not be to the left. */
+/* TFLite computes hard swish in 16 bits: neither shift may be to the right by 16 or more, and the
+ * output's shift may not be to the left. */
 bool mafat_quantization_can_hard_swish(const struct mafat_quantization *in,
                                        const struct mafat_quantization *out)
 {

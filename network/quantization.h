@@ -44,8 +44,8 @@ static inline bool mafat_requantizes_by_multiplier(const struct mafat_quantizati
   return to->rounding == MAFAT_REQUANTIZE_FIXED || to->rounding == MAFAT_REQUANTIZE_SINGLE;
 }
 
-/* Returns the factor that converts values of scale `from` to scale `to`, by the rule of `to`, one
- * of those two. */
+/* Returns the factor that converts values of scale `from` to scale `to`. The rule of `to` must be
+ * one with an integer multiplier. */
 double mafat_requantizing_factor(const struct mafat_quantization *from,
                                  const struct mafat_quantization *to);
 
@@ -80,7 +80,8 @@ struct mafat_multiplier {
 
 struct mafat_multiplier mafat_multiplier(double factor);
 
-/* True if the factor has such a form. False for NaN, and if it needs a larger shift. */
+/* True if struct mafat_multiplier can hold the factor. False for NaN, and if it needs a larger
+ * shift. */
 bool mafat_multiplier_can(double factor);
 
 /* True if TFLite's hard swish of integers, which adds 7 bits of precision to its input, can convert

@@ -52,9 +52,10 @@ struct mafat_rearrange {
   struct mafat_part parts[];
 };
 
-/* Checks a part for an output of that shape, and normalizes it. Returns NULL, or the error. */
+/* Checks a part for an output of shape `out`, and normalizes it. Returns NULL, or the error. */
 const char *mafat_part_settle_atoms(struct mafat_part *part, struct mafat_shape out);
-/* Returns the smallest output that contains all that the part writes; extents are at most 2^30. */
+/* Returns the shape of the smallest output that contains all elements that the part writes; extents
+ * are at most 2^30. */
 struct mafat_shape mafat_part_shape(const struct mafat_part *part);
 
 /* ---- functions of normalized parts ---- */
@@ -64,13 +65,14 @@ struct mafat_span mafat_part_atoms(const struct mafat_part *part, int out_axis);
 /* Returns the rows (axis_y) or columns of an operand of that shape that output span `out` needs. */
 struct mafat_span mafat_part_in_span(const struct mafat_part *part, struct mafat_shape operand,
                                      bool axis_y, struct mafat_span out);
-/* Returns how many channels are contiguous in both maps; 0: neighbouring channels are not. */
+/* Returns the length of runs of channels that are contiguous in both maps; 0 if neighboring
+ * channels are not. */
 int mafat_part_run(const struct mafat_part *part);
 long long mafat_part_elements(const struct mafat_part *part);
 /* True if the part reads outside an operand of that shape. */
 bool mafat_part_leaves(const struct mafat_part *part, struct mafat_shape operand);
-/* Returns the index that is read for index `at`, which may be outside an axis of that extent; -1:
- * none. */
+/* Returns the index on an axis of length `extent` that is read for index `at`, which may be
+ * outside; -1: nothing is read. */
 int mafat_part_settle(enum mafat_outside outside, int at, int extent);
 
 #endif

@@ -54,8 +54,8 @@ double mafat_points_nearest(const struct mafat_points *p, double point)
 
 enum { FIXED_ONE = 1024 }; /* 1 in TFLite's fixed point */
 
-/* Returns the tap between pixel `at` and the next one, with this weight of the next one. Pixels
- * outside repeat the edge. */
+/* Returns the tap between pixel `at` and the next pixel, whose weight is `weight`. Pixels outside
+ * the map repeat its edge. */
 static struct mafat_tap clamp_tap(const struct mafat_points *p, double at, float weight)
 {
   double last = p->in - 1, edge = at > 0 ? at < last ? at : last : 0;
@@ -71,8 +71,8 @@ static struct mafat_tap fixed_tap(const struct mafat_points *p, int out)
   return clamp_tap(p, (double)(place / FIXED_ONE), (float)(place % FIXED_ONE) / FIXED_ONE);
 }
 
-/* Beyond the edges both pixels are equal. Their weights are computed all the same, because as
- * floats they may not add up to one. */
+/* Beyond the edges both pixels are the same one. The weight is computed nevertheless: rounded to
+ * floats, weight and 1 - weight may not add up to one. */
 static struct mafat_tap single_tap(const struct mafat_points *p, int out)
 {
   const float scale = (float)p->up / (float)p->down,

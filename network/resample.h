@@ -58,13 +58,13 @@ struct mafat_resample {
   enum mafat_coordinates coordinates;
   enum mafat_rounding rounding; /* for MAFAT_INTERPOLATE_NEAREST */
   struct mafat_resample_axis y, x;
-  float keys;            /* cubic: slope of the polynomials at distance 1, -0.5 or -0.75 */
+  float keys;            /* cubic: slope of the polynomials at distance 1; usually -0.5 or -0.75 */
   bool exclude_outside;  /* cubic: pixels outside have weight 0; else they equal the edge */
   enum mafat_precision precision;
 };
 
-/* Coordinates along an axis with `in` inputs: that of output x is (x + shift) * up / down + offset.
- * It is exact if it is on a pixel. */
+/* Coordinates of outputs, in input pixels, along an axis with `in` inputs: output x has coordinate
+ * (x + shift) * up / down + offset. This is exact if the coordinate is an integer. */
 struct mafat_points {
   double shift, up, down, offset;
   int in;
@@ -75,7 +75,7 @@ struct mafat_points {
   bool exclude_outside;
 };
 
-/* Returns the coordinates along rows (axis_y) or columns of a map with that many `in`. */
+/* Returns the coordinates along rows (axis_y) or columns of a map that has `in` of them. */
 struct mafat_points mafat_resample_points(const struct mafat_resample *r, bool axis_y, int in);
 
 /* Inputs of an output: output = (1 - weight) * input[at] + weight * input[next]. `next` equals `at`
@@ -92,7 +92,7 @@ struct mafat_cubic_tap {
   float weights[4];
 };
 
-/* Returns the tap of output `out` by cubic interpolation. No index falls if `out` rises. */
+/* Returns the tap of output `out` by cubic interpolation. As `out` rises, no index falls. */
 struct mafat_cubic_tap mafat_points_cubic_tap(const struct mafat_points *p, int out);
 
 /* Returns the tap of output `out` for a precision other than MAFAT_POINTS_EXACT. */
@@ -101,8 +101,8 @@ struct mafat_tap mafat_points_rounded_tap(const struct mafat_points *p, int out)
 /* Returns the index of the pixel for a coordinate by p->rounding; it may be outside the map. */
 double mafat_points_nearest(const struct mafat_points *p, double point);
 
-/* Returns the tap of output `out` by nearest or linear interpolation. No index falls if `out`
- * rises. */
+/* Returns the tap of output `out` by nearest or linear interpolation. As `out` rises, no index
+ * falls. */
 static inline struct mafat_tap mafat_points_tap(const struct mafat_points *p, int out)
 {
   if (p->precision != MAFAT_POINTS_EXACT) return mafat_points_rounded_tap(p, out);

@@ -111,7 +111,7 @@ int mafat_sources_join_channels(struct mafat_sources *to, const struct mafat_sou
   return replace(to, code, made);
 }
 
-/* Extends `lanes` by the positions in its channel block that `channel` has in the bands. */
+/* Extends `lanes` by the positions that `channel` has within its channel block in each band. */
 static void note_lanes(const struct mafat_sources *s, int channel, struct mafat_span *lanes)
 {
   for (int b = 0, y = 0; b < s->n_bands; y += s->list[b++ * s->n].n_rows) {
@@ -122,7 +122,7 @@ static void note_lanes(const struct mafat_sources *s, int channel, struct mafat_
 }
 
 /* Returns the end of the slice that begins at `channel` when two lists are joined by rows: the
- * nearest end of a slice of either. If the channel's position in its block differs between bands,
+ * nearest slice end in either list. If the channel's position in its block differs between bands,
  * the slice also ends where a channel block ends. */
 static int joined_end(const struct mafat_sources *a, const struct mafat_sources *b, int channel)
 {

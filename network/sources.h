@@ -55,8 +55,8 @@ static inline const struct mafat_source *mafat_sources_at(const struct mafat_sou
 /* ---- building lists ----
  *
  * The caller frees the lists. MAFAT_ENOMEM; MAFAT_EUNSUPPORTED: more than MAFAT_MAX_SOURCES. After
- * a failure the destination is unchanged. Tensors are not checked here; mafat_network_check_operand
- * (network.h) does that. */
+ * a failure `to` is unchanged, and out->list is NULL. Tensors are not checked here;
+ * mafat_network_check_operand (network.h) does that. */
 
 /* Selects rows and channels of `from`; neither is empty. */
 int mafat_sources_part(struct mafat_sources *out, const struct mafat_sources *from,

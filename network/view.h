@@ -20,7 +20,7 @@ enum {
   MAFAT_AXIS_NUMBERS = 0 /* axis of a constant; a map's axes are in network/rearrange.h */
 };
 
-/* Compact, because every name in a file has a view while it is imported. */
+/* Compact, because every named value of a model has a view while the model is imported. */
 struct mafat_view_atom {
   long long size; /* at least 2 */
   long long step : 60;
@@ -41,8 +41,9 @@ long long mafat_view_elements(const struct mafat_view *v);
 
 /* Makes a view with all dimensions on one axis, row-major, as values are stored in a file. */
 void mafat_view_linear(struct mafat_view *v, int n_dims, const long long *dims, int axis);
-/* Makes a view with dimension k on axis axes[k]; dimensions of one axis are row-major. *extents: of
- * the axes; LLONG_MAX on overflow, and then the view must not be used. */
+/* Makes a view with dimension k on axis axes[k]; dimensions of one axis are row-major. Sets
+ * extents[axis] to the length of each axis, or to LLONG_MAX on overflow; then the view must not be
+ * used. */
 void mafat_view_lay(struct mafat_view *v, int n_dims, const long long *dims, const int *axes,
                     long long extents[MAFAT_N_AXES]);
 
@@ -61,7 +62,7 @@ void mafat_view_transpose(struct mafat_view *out, const struct mafat_view *v, co
  * atoms may differ. */
 bool mafat_view_equals(const struct mafat_view *a, const struct mafat_view *b);
 
-/* Adds the position of index `at` of a dimension to `places`, along each axis. */
+/* Adds to places[axis], for each axis, how far index `at` of the dimension moves along it. */
 void mafat_view_add(const struct mafat_view *v, int dim, long long at,
                     long long places[MAFAT_N_AXES]);
 /* Returns the index of the first atom of a dimension. */

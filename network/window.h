@@ -37,7 +37,7 @@ static inline bool mafat_window_is_pixel(const struct mafat_window *w)
          w->y.before == 0 && w->y.after == 0 && w->x.before == 0 && w->x.after == 0;
 }
 
-/* True for `size` contiguous taps with stride `stride` along both axes. Any padding. */
+/* True for `size` contiguous taps with stride `stride` along both axes, whatever the padding. */
 static inline bool mafat_window_is_plain(const struct mafat_window *w, int size, int stride)
 {
   return w->y.size == size && w->x.size == size && w->y.stride == stride && w->x.stride == stride &&
@@ -61,7 +61,8 @@ static inline int mafat_taps_reach(struct mafat_taps t)
   return (t.size - 1) * t.dilation + 1;
 }
 
-/* Returns the number of inputs from the first tap of an output to the last tap of the n-th. */
+/* Returns the number of inputs that n neighboring outputs span, from the first tap of the first
+ * output to the last tap of the last one. */
 static inline int mafat_taps_inputs(struct mafat_taps t, int n)
 {
   return (n - 1) * t.stride + mafat_taps_reach(t);
@@ -81,7 +82,8 @@ static inline struct mafat_span mafat_taps_span(struct mafat_taps t, struct mafa
   return mafat_span(first, first + mafat_taps_inputs(t, mafat_span_size(out)));
 }
 
-/* Returns the number of outputs over this many inputs, with padding; 0 if the window is larger. */
+/* Returns the number of outputs over `inputs` inputs with the padding; 0 if the window is larger
+ * than both together. */
 static inline long long mafat_taps_outputs(struct mafat_taps t, int inputs)
 {
   long long capacity =

@@ -26,12 +26,13 @@ struct mafat_darknet_header {
 int mafat_darknet_header_read(struct mafat_darknet_header *h, const char *beginning,
                               uint64_t file_bytes, const char *name, struct mafat_diagnostic *d);
 
-/* Corrects the size of `seen` if the file's length fits the other size and not this one. Returns
- * whether it did. n->constants: of the usual header. */
+/* If the file's length fits the other size of `seen` (4 or 8 bytes) but not the size that h->bytes
+ * includes, changes h->bytes and returns true. n->constants must have been located with the usual
+ * header. */
 bool mafat_darknet_header_fit(struct mafat_darknet_header *h, const struct mafat_network *n,
                               uint64_t file_bytes);
 
-/* True for the version that Darknet writes, with connected layers not transposed. */
+/* True for a header of the size that Darknet writes today, with connected layers not transposed. */
 bool mafat_darknet_header_is_usual(const struct mafat_darknet_header *h);
 
 /* Computes the locations of all constants in a file with header h. NULL: the usual header, of

@@ -46,7 +46,7 @@ static int refuse_keys(struct section_reader *r, const char *const *keys)
   for (; *keys; keys++) {
     const struct mafat_cfg_option *o = mafat_cfg_find(r->section, *keys);
     bool off = o && (strcmp(o->value, "0") == 0 || strcmp(o->value, "none") == 0);
-    if (o && (!off || strcmp(o->key, "share_index") == 0)) /* its value 0 is a layer */
+    if (o && (!off || strcmp(o->key, "share_index") == 0)) /* share_index=0 is layer 0, not off */
       return mafat_fail(r->d, MAFAT_EUNSUPPORTED, "%s:%d: %s=%.60s in [%s] is not supported",
                         r->cfg->path, o->line, *keys, o->value, r->section->type);
   }
@@ -184,7 +184,7 @@ static int read_convolutional(struct section_reader *r)
   return get_strides(r);
 }
 
-/* Reads a pool; if it is not strided, its padding keeps the map's size. */
+/* Reads a pool. The default padding keeps the map's size if the stride is 1. */
 static int read_pool(struct section_reader *r)
 {
   int stride = 1, code;
@@ -277,7 +277,8 @@ static int read_shortcut(struct section_reader *r)
   return get_activation(r, MAFAT_LINEAR);
 }
 
-/* Multiplies a map by the layer above: one value per channel, or (scale_wh=1) per pixel. */
+/* Reads a layer that multiplies the map in from= by the layer above it, which has one value per
+ * channel, or with scale_wh=1 one per pixel. */
 static int read_scale_channels(struct section_reader *r)
 {
   struct mafat_layer *l = r->layer;
@@ -400,8 +401,8 @@ static int read_softmax(struct section_reader *r)
   return get_float(r, "temperature", &l->temperature);
 }
 
-/* Refuses anchors that are no pairs, or fewer than num=. Darknet takes 0.5 for those that are
- * missing: boxes half a pixel large, which no network was trained for. */
+/* Refuses anchors that are not pairs, or fewer than `least`, the value of num=. Darknet uses 0.5
+ * for missing anchors: boxes of half a pixel, which no network was trained for. */
 static int check_anchors(struct section_reader *r, int n, int least)
 {
   const struct mafat_cfg_option *o = mafat_cfg_find(r->section, "anchors");
@@ -412,8 +413,8 @@ static int check_anchors(struct section_reader *r, int n, int least)
                     r->cfg->path, o->line, least, n);
 }
 
-/* Reads anchors= into pairs: `least` of them, or all that are given. Without the key all are 0.5,
- * as in Darknet. */
+/* Reads anchors= into pairs, which the caller frees: `least` pairs, or more if the cfg lists more.
+ * Without the key, all values are 0.5, as in Darknet. */
 static int read_anchors(struct section_reader *r, int least, float **pairs, int *n_pairs)
 {
   float *given = NULL;
@@ -476,7 +477,7 @@ static int select_anchors(struct section_reader *r, const float *all, int given,
   return code;
 }
 
-/* Index of the key's value among n words; 0 if the key is absent. */
+/* Sets *which to the index of the key's value among n words; 0 if the key is absent. */
 static int get_word(struct section_reader *r, const char *key, const char *const *words, int n,
                     int *which)
 {
@@ -699,8 +700,8 @@ static bool is_training_key(const char *key)
   return false;
 }
 
-/* Warns that boxes may be misplaced: Darknet's `detector test` does not undo the letterbox for
- * these heads. Its `yolo test` stretches the picture instead. */
+/* Warns that boxes of [detection] may be misplaced: Darknet's `detector test` does not undo the
+ * letterbox for this kind of head. Its `yolo test` stretches the picture instead. */
 static void warn_of_letterbox(const struct mafat_cfg *cfg, const struct mafat_network *n,
                               const struct mafat_warning_sink *warnings)
 {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Assigns the selected dimensions to channels, and the others to other axes. */
+/* Assigns the selected dimensions (`over`) to channels, and the others to columns and rows. */
 static void separate_axes(const struct mafat_value *in, const bool *over, int *axes)
 {
   int next = MAFAT_AXIS_W;
@@ -135,13 +135,14 @@ static void choose_axes(const struct mafat_value *laid, const bool *over, const 
         : axes[k] == MAFAT_AXIS_W ? &how->cols
                                   : &how->channels) = true;
   if (how->rows || how->cols || how->channels) return;
-  how->channels = laid->shape.c == 1; /* no dimension left: use any axis of extent 1 */
+  /* all selected dimensions have size 1: reduce any axis of extent 1 */
+  how->channels = laid->shape.c == 1;
   how->rows = !how->channels && laid->shape.h == 1;
   how->cols = !how->channels && !how->rows;
 }
 
-/* If all selected dimensions have size 1, the layer reduces an axis of extent 1. If there is none,
- * moves all dimensions off the rows. */
+/* If all selected dimensions have size 1, the layer must reduce an axis of extent 1. If the map has
+ * none, moves all dimensions to columns and channels, so that the rows become such an axis. */
 static void free_an_axis(const struct mafat_value *in, const bool *over, int *axes)
 {
   struct mafat_view v;
@@ -155,7 +156,8 @@ static void free_an_axis(const struct mafat_value *in, const bool *over, int *ax
   for (int k = 0; k < n; k++) axes[k] = k == n - 1 ? MAFAT_AXIS_C : MAFAT_AXIS_W;
 }
 
-/* Makes a map where selected dimensions share no axis with others; returns the axes. */
+/* Makes a map in which selected dimensions share no axis with other dimensions. Sets axes[k] for
+ * each dimension k. */
 static int lay_separately(struct mafat_graph *g, struct mafat_value *out,
                           const struct mafat_value *in, const bool *over, int *axes)
 {

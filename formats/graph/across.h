@@ -11,24 +11,24 @@
 
 #include "formats/graph/graph.h"
 
-/* Normalizes over all elements of these dimensions together: softmax, norms. */
+/* Normalizes over all elements of the selected dimensions together: softmax, norms. */
 int mafat_graph_normalize_over(struct mafat_graph *g, struct mafat_value *out,
                                const struct mafat_value *in, const bool *over,
                                struct mafat_normalize how);
-/* Normalizes the last dimension of an integer map by mean and variance. Then multiplies by the
- * first and adds the second of up to MAFAT_GRAPH_SCALED constants, each with as many floats as the
- * dimension. */
+/* Normalizes an integer map over the selected dimension, the last one. Then multiplies by
+ * numbers[0] and adds numbers[1], constants with one float for each element of that dimension. n,
+ * the number of these constants, is at most MAFAT_GRAPH_SCALED. */
 enum { MAFAT_GRAPH_SCALED = 2 };
 int mafat_graph_normalize_scaled(struct mafat_graph *g, struct mafat_value *out,
                                  const struct mafat_value *in, const bool *over,
                                  struct mafat_normalize how,
                                  const struct mafat_value *const *numbers, int n);
-/* Reduces these dimensions to 1, or removes them without `keep`. The map axes in `how` are filled
- * in here. */
+/* Reduces the selected dimensions to size 1, or removes them if not `keep`. This function sets
+ * rows, cols and channels of its copy of `how`. */
 int mafat_graph_reduce(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                        const bool *over, struct mafat_reduce how, bool keep);
-/* Finds the k largest or smallest elements along a dimension, best first: `values`. `places`: their
- * indices in the dimension. */
+/* Sets `values` to the k largest or smallest elements along a dimension, best first, and `places`
+ * to their indices in the dimension. Both are empty values that the caller clears. */
 int mafat_graph_topk(struct mafat_graph *g, struct mafat_value *values, struct mafat_value *places,
                      const struct mafat_value *in, int dim, long long k, bool smallest);
 /* Selects elements of one dimension by the indices in `places`, whose dimensions replace it. If the

@@ -1,5 +1,6 @@
-/* Elementwise operators of two values. Called by the importers in formats/onnx and formats/tflite.
- * Adds layers to the graph, or computes constants. */
+/* Imports elementwise operators of two values, such as additions. Called by the importers in
+ * formats/onnx and formats/tflite. Adds layers to the graph; if both values are constants, computes
+ * the result, which may read the model's files. */
 #include "formats/graph/compute.h"
 #include "formats/graph/shape.h"
 
@@ -63,7 +64,7 @@ static int change_numbers(struct mafat_graph *g, struct mafat_value *out,
   return code;
 }
 
-/* True if x op c, or c op x if reversed, is a scale and a bias. */
+/* True if x op c (c op x if reversed) can be computed as x * scale + bias. */
 static bool is_affine(enum mafat_graph_binary op, bool reversed)
 {
   return op == MAFAT_GRAPH_ADD || op == MAFAT_GRAPH_SUB || op == MAFAT_GRAPH_MUL ||
@@ -133,7 +134,8 @@ static bool grows(const struct mafat_value *map, const struct mafat_value *c)
   return false;
 }
 
-/* Combines a map with a constant that becomes no map. *done false: not possible. */
+/* Combines a map with a constant by an activation, or by scales and biases, so that the constant
+ * does not become a map. *done false: that is not possible, and nothing was added. */
 static int combine_constant(struct mafat_graph *g, struct mafat_value *out,
                             enum mafat_graph_binary op, const struct mafat_value *map,
                             const struct mafat_value *c, bool reversed, bool *done)
@@ -274,7 +276,7 @@ static int lengthen(struct mafat_graph *g, struct mafat_value *out, const struct
   return mafat_graph_reshape(g, out, v, n_dims, dims);
 }
 
-/* Finds the dimensions of the result. Both inputs have equally many. */
+/* Finds the dimensions of the result of a and b, which have the same number of dimensions. */
 static int find_dims(struct mafat_graph *g, const struct mafat_value *a,
                      const struct mafat_value *b, long long *dims)
 {
@@ -289,7 +291,7 @@ static int find_dims(struct mafat_graph *g, const struct mafat_value *a,
   return MAFAT_OK;
 }
 
-/* Combines two values with equally many dimensions. */
+/* Combines two values with the same number of dimensions. */
 static int combine_equal(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
                          const struct mafat_value *a, const struct mafat_value *b)
 {

@@ -50,7 +50,7 @@ static struct mafat_layer_constants *constants_of(struct mafat_graph *g,
   return &g->network->constants->layers[l - g->network->layers];
 }
 
-/* Places the weights by their kind: quantized, narrow (stored in few bits) or 32-bit floats. */
+/* Records where the weights are stored: quantized, narrow (stored in few bits) or 32-bit floats. */
 static int place_weights(struct mafat_graph *g, struct mafat_layer *l,
                          const struct mafat_graph_conv *conv)
 {

@@ -10,7 +10,8 @@
 
 #include "formats/graph/places.h"
 
-/* Axes of an operator's output dimensions, in order. The first one of four is the batch of 1. */
+/* Axes of an operator's output dimensions, in order. Four dimensions usually begin with the batch,
+ * of size 1. */
 struct mafat_graph_dims {
   int n;
   int axes[MAFAT_VIEW_DIMS]; /* -1: a dimension of size 1 */
@@ -33,7 +34,8 @@ int mafat_graph_output_on(struct mafat_graph *g, struct mafat_value *out,
 int mafat_graph_convolve(struct mafat_graph *g, struct mafat_value *out,
                          const struct mafat_value *in, const struct mafat_graph_conv *conv,
                          const struct mafat_graph_dims *dims);
-/* Adds a layer with one operand. The caller sets its parameters before mafat_graph_end_layer. */
+/* Adds a layer with one operand. The caller sets its parameters before mafat_graph_end_layer. NULL:
+ * failed, and the diagnostic has the reason. */
 struct mafat_layer *mafat_graph_begin(struct mafat_graph *g, enum mafat_layer_type type,
                                       const struct mafat_value *in);
 
@@ -50,7 +52,8 @@ int mafat_graph_normalize(struct mafat_graph *g, struct mafat_value *out,
 int mafat_graph_activate(struct mafat_graph *g, struct mafat_value *out,
                          const struct mafat_value *in, struct mafat_activating activation);
 
-/* Converts the elements to a type and scale. `rounding` applies to integers from integers. */
+/* Converts the elements to a type and scale. `rounding` is the rule for integers that are converted
+ * to integers; it does not matter for floats. */
 int mafat_graph_quantize(struct mafat_graph *g, struct mafat_value *out,
                          const struct mafat_value *in, struct mafat_meaning to,
                          enum mafat_requantizing rounding);

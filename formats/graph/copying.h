@@ -10,8 +10,9 @@
 struct mafat_layer *mafat_graph_begin_copy(struct mafat_graph *g, int n_parts, int n_dims,
                                            const long long *dims, const int *axes,
                                            struct mafat_view *view);
-/* Makes the part copy from view `from` of the input to view `to` of the output, which have the same
- * dimensions. in_first, out_first: element of each where its view begins, by axis. */
+/* Sets up a part that copies from view `from` of the input to view `to` of the output; both views
+ * have the same dimensions. in_first is the position in the input of the view's first element, by
+ * axis; out_first is the position in the output. */
 int mafat_graph_set_copy(struct mafat_graph *g, struct mafat_part *part, struct mafat_view from,
                          struct mafat_view to, const long long in_first[MAFAT_N_AXES],
                          const long long out_first[MAFAT_N_AXES]);

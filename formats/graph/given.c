@@ -1,5 +1,5 @@
-/* Reads the headers of files with constant inputs, raw or .npy. Called by formats/onnx/bind.c,
- * formats/tflite/give.c and, for checks, api/. Reads files. */
+/* Checks the texts NAME=FILE of constant inputs, and reads the headers of the files, raw or .npy.
+ * Called by formats/onnx/bind.c, formats/tflite/give.c and, for checks, api/. Reads files. */
 #include "formats/graph/given.h"
 
 #include "formats/npy/npy.h"

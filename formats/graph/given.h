@@ -1,8 +1,7 @@
 /* Model inputs that the user gives as constants, each in its own file: raw or NumPy's .npy. Only
- * headers are read; the values stay in the file. Included by formats/onnx/onnx.h,
- * formats/readers.h and
- * formats/tflite/tflite.h; called by formats/onnx/bind.c, formats/tflite/give.c and, for checks,
- * api/. Reads files. */
+ * headers are read; the values stay in the file. Included by formats/onnx/onnx.h, formats/readers.h
+ * and formats/tflite/tflite.h; called by formats/onnx/bind.c, formats/tflite/give.c and, for
+ * checks, api/. Reads files. */
 #ifndef MAFAT_FORMATS_GRAPH_GIVEN_H
 #define MAFAT_FORMATS_GRAPH_GIVEN_H
 

@@ -1,6 +1,7 @@
 /* Builds a network operator by operator: values, layers, inputs and outputs. Called by the
- * importers in formats/onnx and formats/tflite and by formats/graph. Allocates the network; counts
- * what a file requests against limits. */
+ * importers in formats/onnx and formats/tflite and by formats/graph. Allocates the network; reads
+ * constants of the model's file through a callback; limits how many values a file can make it
+ * examine or store. */
 #include "formats/graph/graph.h"
 
 #include "network/merge.h"
@@ -217,7 +218,7 @@ int mafat_value_copy(struct mafat_graph *g, struct mafat_value *out, const struc
 {
   *out = *v;
   out->readers = 0;
-  if (v->readers > 1) out->maker = -1; /* something else reads it, too */
+  if (v->readers > 1) out->maker = -1; /* another node still has to read the value */
   out->sources.list = NULL;
   out->numbers = NULL;
   if (v->form == MAFAT_VALUE_MAP) return copy_sources(g, &out->sources, &v->sources);
@@ -256,7 +257,8 @@ int mafat_value_make_numbers(struct mafat_graph *g, struct mafat_value *out, int
   return out->numbers ? MAFAT_OK : mafat_graph_fail_memory(g);
 }
 
-/* Returns where a constant stores its row-major element `index`, in elements. */
+/* Returns the offset, in elements, at which a constant stores the element that has index `index`
+ * in row-major order. */
 static uint64_t number_at(const struct mafat_view *v, long long index)
 {
   long long places[MAFAT_N_AXES] = {0};
@@ -296,13 +298,13 @@ int mafat_value_numbers(struct mafat_graph *g, const struct mafat_value *v, long
   if (n > most)
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
                             "expected a constant of at most %lld numbers, found %lld", most, n);
-  enum { BY_PLACE = 4 }; /* cost of a value that is read by its position, as multiple of a copy */
+  enum { BY_PLACE = 4 }; /* looking up a value by its position takes as long as copying so many */
   bool in_order = is_row_major(&v->view);
   size_t bytes = ((size_t)n + (size_t)v->place.n + 2) * sizeof(double);
   int code = mafat_graph_look_at(g, in_order ? n : BY_PLACE * n);
   if (code == MAFAT_OK) code = lend(g, bytes);
   if (code) return code;
-  /* avoids a zero-sized allocation; a scalar has one value */
+  /* n + 1 avoids a zero-sized allocation */
   double *out = calloc((size_t)n + 1, sizeof *out), *all = v->numbers;
   code = out ? MAFAT_OK : MAFAT_ENOMEM;
   if (code == MAFAT_OK && v->form == MAFAT_VALUE_PLACE) {
@@ -420,8 +422,8 @@ int mafat_graph_add_operand(struct mafat_graph *g, struct mafat_layer *l,
   return copy_sources(g, &o->sources, &v->sources);
 }
 
-/* Sets the output's type and quantization. Layers that only move elements keep their input's
- * parameters, with the full range: other readers may need it. */
+/* Sets the output's type and quantization. Layers that only move elements keep the scale and zero
+ * point of their input, and do not clamp. */
 static void set_meaning(const struct mafat_graph *g, struct mafat_layer *l)
 {
   if (mafat_kind_of(l->type)->constant) return;
@@ -484,8 +486,8 @@ int mafat_graph_name_input(struct mafat_graph *g, int index, const char *name,
   return code;
 }
 
-/* Copies a value that is an input of the network and becomes an output: inputs do not live to the
- * end of a run. */
+/* If an output of the network reads an input of the network, adds a layer that copies it: inputs do
+ * not live to the end of a run. */
 static int copy_inputs(struct mafat_graph *g, struct mafat_value *v)
 {
   bool has_input = false;

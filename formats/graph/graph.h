@@ -6,7 +6,8 @@
  * stored where. Most operators that only move elements change the view and add no layer. If an
  * operator needs its input in another layout, a rearrange layer copies it.
  *
- * Included by formats/graph. Allocates the network; counts what a file requests against limits. */
+ * Included by formats/graph. Allocates the network; reads constants of the model's file through
+ * mafat_graph_numbers. */
 #ifndef MAFAT_FORMATS_GRAPH_GRAPH_H
 #define MAFAT_FORMATS_GRAPH_GRAPH_H
 
@@ -28,7 +29,7 @@ enum mafat_value_form {
 /* Quantization of an integer constant in the file: real = scale * (value - zero). */
 struct mafat_scales {
   struct mafat_constant list; /* one scale, or one per index of `dimension`; n is 0: none */
-  int dimension;              /* that the scales are along */
+  int dimension;              /* index of the dimension along which the scales vary */
   float scale;                /* the first scale */
   int zero;                   /* common zero point */
   unsigned run : 31;          /* consecutive values with the same scale */
@@ -38,11 +39,11 @@ struct mafat_scales {
 struct mafat_value {
   struct mafat_view view;       /* dimensions, and where elements are; NUMBERS: row-major */
   enum mafat_value_form form;
-  int maker; /* layer whose whole output this is, if it has no other reader; else -1 */
+  int maker; /* layer whose whole output this is, if nothing else reads that output; else -1 */
   int readers;                  /* number of nodes that still have to read the value */
-  struct mafat_shape shape;     /* MAP only; the sources are owned */
-  struct mafat_sources sources;
-  struct mafat_constant place;
+  struct mafat_shape shape;     /* MAP only */
+  struct mafat_sources sources; /* MAP only; owned */
+  struct mafat_constant place;  /* PLACE only */
   struct mafat_scales scales;   /* PLACE only */
   double *numbers;              /* NUMBERS only, row-major; owned */
 };
@@ -88,13 +89,15 @@ void mafat_graph_free(struct mafat_graph *g, void *block, size_t n, size_t bytes
 int mafat_graph_look_at(struct mafat_graph *g, long long n_numbers);
 int mafat_graph_keep(struct mafat_graph *g, long long n_numbers);
 int mafat_graph_list_sources(struct mafat_graph *g, long long n_sources);
-/* Counts a list of sources whose making searches all n_sources for each of them. */
+/* Counts a list of n_sources sources, and the time to make it: for each source, the whole list is
+ * searched. */
 int mafat_graph_cut_sources(struct mafat_graph *g, long long n_sources);
-/* Reads values of a constant in a file, and counts them. */
+/* Reads the first n values of a constant in a file, and counts them with mafat_graph_look_at. */
 int mafat_graph_read_numbers(struct mafat_graph *g, const struct mafat_constant *place, uint64_t n,
                              double *to);
 
-/* Opens a network for at most most_layers layers, and at most MAFAT_MAX_LAYERS. MAFAT_ENOMEM. */
+/* Allocates a graph with an empty network, which can get most_layers layers, but at most
+ * MAFAT_MAX_LAYERS. MAFAT_ENOMEM. */
 int mafat_graph_open(struct mafat_graph **out, const char *path, int most_layers, int n_inputs,
                      struct mafat_diagnostic *d);
 void mafat_graph_close(struct mafat_graph **graph);
@@ -179,7 +182,7 @@ int mafat_value_integers(struct mafat_graph *g, const struct mafat_value *v, int
 
 /* ---- layers ---- */
 
-/* Makes the value of input `index` of the network, with its dimensions on these axes. */
+/* Makes the value of input `index` of the network, with dimension k on axis axes[k]. */
 int mafat_graph_input(struct mafat_graph *g, int index, struct mafat_value *out, int n_dims,
                       const long long *dims, const int *axes);
 
@@ -196,14 +199,14 @@ int mafat_graph_add_operand(struct mafat_graph *g, struct mafat_layer *l,
                             const struct mafat_value *v);
 /* Infers the output's shape and checks the operands. */
 int mafat_graph_end_layer(struct mafat_graph *g, struct mafat_layer *l);
-/* Makes a value of the layer's output, with this view. */
+/* Makes a value of the layer's first output, with view `view`. */
 int mafat_graph_output(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l,
                        const struct mafat_view *view);
-/* The same for output `output` of a layer with several; 0 is the first. */
+/* Like mafat_graph_output, for output `output` of a layer with several; 0 is the first. */
 int mafat_graph_output_of(struct mafat_graph *g, struct mafat_value *out,
                           const struct mafat_layer *l, int output, const struct mafat_view *view);
-/* Returns a second reference to a value, for a node that reads it more than once. It is not
- * cleared. It counts as one more reader, so operators are not folded into the value's maker. */
+/* Returns a second reference to a value, for a node that reads it more than once. The caller must
+ * not clear it. It counts as one more reader, so operators are not folded into the value's maker. */
 static inline struct mafat_value mafat_value_again(const struct mafat_value *v)
 {
   struct mafat_value again = *v;
@@ -211,8 +214,8 @@ static inline struct mafat_value mafat_value_again(const struct mafat_value *v)
   return again;
 }
 
-/* The layer that made the value, if it may still be changed: only the current node reads it, once.
- * NULL: none. */
+/* Returns the layer that made the value, if the layer may still be changed because only the current
+ * node reads the value, once. Else NULL. */
 struct mafat_layer *mafat_graph_maker(struct mafat_graph *g, const struct mafat_value *v);
 
 #endif

@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the innermost atom of the dimension in the first map where its size exceeds 1. If there
- * is none: an atom on channels if the first map has one channel, else of size 0 (unknown). */
+/* Returns the innermost atom of dimension `dim` in the first map in which the dimension's size
+ * exceeds 1. If it exceeds 1 in none, returns an atom on channels: of size 1 if the first map has
+ * one channel, else of size 0 (unknown). */
 static struct mafat_view_atom atom_along(const struct mafat_value *const *in, int n, int dim)
 {
   for (int i = 0; i < n; i++) {
@@ -22,7 +23,8 @@ static struct mafat_view_atom atom_along(const struct mafat_value *const *in, in
   return (struct mafat_view_atom){in[0]->shape.c == 1, 1, MAFAT_AXIS_C};
 }
 
-/* Gives a dimension of size 1, which has no atom, one with this axis and step. */
+/* Adds an atom of size 1, with the axis and step of `atom`, to a dimension of size 1, which has
+ * none. */
 static void add_unit_atom(struct mafat_view *v, int dim, struct mafat_view_atom atom)
 {
   if (v->atoms_of[dim] || atom.size == 0 || v->n_atoms == MAFAT_VIEW_ATOMS) return;
@@ -45,8 +47,8 @@ static bool blocks_alike(const struct mafat_network *n, const struct mafat_sourc
   return mafat_block_width(c, last) == mafat_block_width(d, last);
 }
 
-/* True if both have the same layout, except for the size of a dimension that is outermost on its
- * axis in both. */
+/* True if both have the same layout, except for the size of dimension `dim`, which must be the
+ * outermost on its axis in both. */
 static bool can_join(const struct mafat_graph *g, struct mafat_value *a, struct mafat_value *b,
                      int dim)
 {

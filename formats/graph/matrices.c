@@ -1,6 +1,5 @@
 /* Adds matrix products, and zero insertion for transposed convolutions. Called by the importers in
- * formats/onnx and
- * formats/tflite. Allocates layers in the graph. */
+ * formats/onnx and formats/tflite. Allocates layers in the graph. */
 #include "formats/graph/matrices.h"
 
 #include "formats/graph/compute.h"
@@ -44,7 +43,8 @@ static bool single(const struct mafat_value *weights)
   return weights->scales.list.n == 1;
 }
 
-/* Uses a window over the whole map, so that the input needs no other layout. */
+/* Multiplies by a convolution with a window over the whole map, so that the input need not be
+ * copied to another layout. */
 static int convolve_whole(struct mafat_graph *g, struct mafat_value *out,
                           const struct mafat_value *a, const struct mafat_value *b, bool transposed,
                           int filters, const struct mafat_value *bias)
@@ -95,7 +95,8 @@ int mafat_graph_multiply_constant(struct mafat_graph *g, struct mafat_value *out
   return code;
 }
 
-/* Dimensions of the product; leading dimensions of size 1 are broadcast. */
+/* Sets the dimensions of the product, in which leading dimensions of size 1 are broadcast; returns
+ * their number. */
 static int product_dims(const struct mafat_value *a, const struct mafat_value *b, long long *dims)
 {
   int n = a->view.n_dims > b->view.n_dims ? a->view.n_dims : b->view.n_dims;
@@ -141,7 +142,7 @@ int mafat_graph_multiply_maps(struct mafat_graph *g, struct mafat_value *out,
 
 /* ---- transposed convolutions ---- */
 
-/* Number of elements that fit; later ones are dropped. */
+/* Returns how many of n input elements fit into s->size; later ones are dropped. */
 static int fitting(const struct mafat_graph_spread *s, int n)
 {
   long long fit = s->first < s->size ? (s->size - 1 - s->first) / s->stride + 1 : 0;

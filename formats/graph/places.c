@@ -1,5 +1,6 @@
-/* Places constants in the file or in the network, and converts constants to maps. Called by
- * formats/graph, formats/onnx and formats/tflite. Allocates the network's values. */
+/* Records where layers find their constants, in the model's file or copied to the network's values,
+ * and converts constants to maps. Called by formats/graph, formats/onnx and formats/tflite.
+ * Allocates the network's values; may read constants of the file. */
 #include "formats/graph/places.h"
 
 #include "base/half.h"
@@ -162,7 +163,7 @@ static bool find_steps(const struct mafat_view *v, const int *axes, long long st
 }
 
 /* Locates constant v for a map with extents e, and finds its strides. v's dimensions are grouped by
- * axes. Integers stay in the file, with any constant strides. */
+ * axes. Quantized values stay in the file if the stride along each axis is constant. */
 static int place_map(struct mafat_graph *g, struct mafat_constant *place,
                      struct mafat_strides *strides, const struct mafat_value *v, const int *axes,
                      const long long *e)

@@ -14,14 +14,15 @@ int mafat_graph_keep_numbers(struct mafat_graph *g, struct mafat_constant *out,
 /* Copies values to the network as integers of a type, in that type's bytes. */
 int mafat_graph_keep_whole(struct mafat_graph *g, struct mafat_constant *out, const double *numbers,
                            size_t n, enum mafat_dtype type);
-/* Places a constant row-major, in the file or in the network: floats, or integers if quantized. */
+/* Sets *out to where a layer finds constant v in row-major order: in the file, or in a copy in the
+ * network. The values are floats, or integers if v is quantized. */
 int mafat_graph_place(struct mafat_graph *g, struct mafat_constant *out,
                       const struct mafat_value *v);
 /* Makes the layer read narrow weights (4, 8 or 16 bits) from the file if the kernels can widen them
  * as stored. False: they cannot, and nothing changes. */
 bool mafat_graph_place_narrow(struct mafat_graph *g, struct mafat_layer *l,
                               const struct mafat_value *v);
-/* Adds a layer whose output is a constant as a map, with its dimensions on these axes. */
+/* Adds a layer whose output is constant v as a map, with dimension k on axis axes[k]. */
 int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out,
                              const struct mafat_value *v, const int *axes);
 /* Ensures that input `input` of an operator, *in, is a map: a constant is converted to *own, which

@@ -47,7 +47,7 @@ int mafat_graph_lay(struct mafat_graph *g, struct mafat_value *out, const struct
 
 /* ---- views ---- */
 
-/* Reshapes after copying all elements to channels, row-major: a view of those always exists. */
+/* Reshapes after copying all elements to channels, row-major, which can be viewed in any shape. */
 static int reshape_flat(struct mafat_graph *g, struct mafat_value *out,
                         const struct mafat_value *in, int n_dims, const long long *dims)
 {
@@ -222,7 +222,7 @@ static bool is_view(const struct mafat_value *in, int dim)
   return mafat_value_outermost(&v, dim) != NULL;
 }
 
-/* Makes `part` of a split layer copy one slice; *to describes the slice's map. */
+/* Sets `part` of a split layer to copy one slice; *to becomes the view of the slice's map. */
 static int set_output(struct mafat_graph *g, struct mafat_part *part, const struct mafat_value *in,
                       int dim, long long first, long long n, const int *axes, struct mafat_view *to)
 {

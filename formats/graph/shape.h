@@ -20,8 +20,8 @@ int mafat_graph_transpose(struct mafat_graph *g, struct mafat_value *out,
  * necessary. */
 int mafat_graph_lay(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                     const int *axes);
-/* Returns the axis of each dimension. If a dimension is spread over several, that of its innermost
- * elements. */
+/* Sets axes[k] to the axis of dimension k. If the dimension is spread over several axes, that is
+ * the axis of its innermost atom. */
 void mafat_graph_axes(const struct mafat_value *v, int *axes);
 
 /* Selects n elements of one dimension, `step` apart, from `first` on; all are in range. */
@@ -39,7 +39,7 @@ int mafat_graph_concat(struct mafat_graph *g, struct mafat_value *out,
 int mafat_graph_pad(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                     const long long *before, const long long *after, enum mafat_outside outside,
                     float fill);
-/* Repeats dimensions of size 1 to these sizes. */
+/* Repeats dimensions of size 1, so that dimension k of the result has size dims[k]. */
 int mafat_graph_expand(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                        const long long *dims);
 

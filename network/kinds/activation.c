@@ -6,8 +6,8 @@
 
 #include "network/kinds/kinds.h"
 
-/* Returns NULL if integers are supported, else the reason. TFLite's rule needs certain output
- * scales, or a multiplier, which some pairs of scales do not have. */
+/* Returns NULL if integers are supported, else the reason. TFLite's rounding needs a certain output
+ * scale, or a fixed-point multiplier for the ratio of the scales; some ratios have none. */
 static const char *check_integers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];

@@ -71,8 +71,8 @@ static int infer(struct mafat_layer *l, const struct mafat_infer_context *contex
   return mafat_kind_like_input(l, context);
 }
 
-/* Returns the span of another operand that output span `out` needs; from, to: extents of the
- * operand and the output. If they differ, output i * sample reads input i * stride. */
+/* Returns the span of an operand after the first that output span `out` needs; from, to: extents of
+ * the operand and the output. If they differ, output i * sample reads input i * stride. */
 static struct mafat_span from_span(int from, int to, struct mafat_span out)
 {
   int stride = from / to > 1 ? from / to : 1, sample = to / from > 1 ? to / from : 1;
@@ -92,8 +92,8 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return from_span(from, to, out);
 }
 
-/* Returns NULL if integers are supported, else the reason. By TFLite's rule, the scale of a sum is
- * the larger operand scale times 2 / 2^20. */
+/* Returns NULL if integers are supported, else the reason. TFLite adds operands with a scale of
+ * 2 / 2^20 times the larger operand scale, and requantizes the sum to the output's scale. */
 static const char *check_integers(const struct mafat_network *n, int layer)
 {
   enum { FINER = 20 };

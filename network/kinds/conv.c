@@ -24,7 +24,7 @@ static int infer(struct mafat_layer *l, const struct mafat_infer_context *contex
 }
 
 /* Clips to the map. For a window that is entirely in the padding, returns the pixel at the edge:
- * the zeros that it reads are stored next to that pixel. */
+ * the zeros that the window reads are stored next to that pixel. */
 static struct mafat_span clip_to_touch(struct mafat_span s, int extent)
 {
   if (s.begin >= extent) return mafat_span(extent - 1, extent);

@@ -1,9 +1,9 @@
 /* Shapes and geometry of kind gather: copies columns of a table by index. The table is the second
  * operand and has one row. The first operand has one channel of indices; each pixel of the output
- * is the column with that index. Negative indices count from the end; others are clamped. Called by
- * api/, formats/, predictor/, programs/make_weights, runner/ and search/ through mafat_kind_gather,
- * its entry in the table of kinds (network/kind.h). infer sets the layer's output shape; nothing is
- * allocated. */
+ * is the column with that index. Negative indices count from the end; indices out of range are
+ * clamped. Called by api/, formats/, predictor/, programs/make_weights, runner/ and search/ through
+ * mafat_kind_gather, its entry in the table of kinds (network/kind.h). infer sets the layer's
+ * output shape; nothing is allocated. */
 #include "network/network.h"
 
 #include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */

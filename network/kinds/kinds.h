@@ -15,10 +15,11 @@ int mafat_kind_refuse(const struct mafat_infer_context *context, const char *wha
 /* Sets the shape of the first output; fails if it is empty or too large. */
 int mafat_kind_put_out(struct mafat_layer *l, const struct mafat_infer_context *context,
                        long long h, long long w, long long c);
-/* Adds `n` empty outputs after the layer's first. MAFAT_ENOMEM. */
+/* Allocates l->more with `n` empty outputs, which follow the layer's first; frees an earlier list.
+ * MAFAT_ENOMEM; MAFAT_EFORMAT if they are too many. */
 int mafat_kind_add_outputs(struct mafat_layer *l, const struct mafat_infer_context *context, int n);
-/* Sets shape, type and quantization parameters of another output; fails if it is empty or too
- * large. */
+/* Sets shape, type and quantization parameters of output `output`, from 1 on; fails if its shape is
+ * empty or too large. */
 int mafat_kind_put_out_more(struct mafat_layer *l, const struct mafat_infer_context *context,
                             int output, struct mafat_output is);
 /* infer for kinds whose output has the input's shape. */
@@ -36,8 +37,8 @@ struct mafat_span mafat_kind_whole_span(const struct mafat_layer *l, int operand
 /* Error text: no 31-bit multiplier and shift converts the operands' scale to the output's. */
 #define MAFAT_KIND_FAR_SCALES "has scales that are too different"
 
-/* mafat_kind.numbers for kinds whose operands and outputs are all integers, and for kinds that also
- * keep the quantization parameters. */
+/* mafat_kind.numbers for two sorts of kinds. "alone": operands and output must be all integers or
+ * all floats. "kept": the output must also have the operands' quantization parameters. */
 const char *mafat_kind_numbers_alone(const struct mafat_network *n, int layer);
 const char *mafat_kind_numbers_kept(const struct mafat_network *n, int layer);
 

@@ -1,7 +1,7 @@
-/* Shapes and geometry of kind normalize: normalizes the channels of each pixel. Called by api/,
- * formats/, predictor/, programs/make_weights, runner/ and search/ through mafat_kind_normalize,
- * its entry in the table of kinds (network/kind.h). infer sets the layer's output shape; nothing is
- * allocated. */
+/* Shapes and geometry of kind normalize: normalizes the channels of each pixel by one of the ways
+ * of enum mafat_normalize_how. Called by api/, formats/, predictor/, programs/make_weights, runner/
+ * and search/ through mafat_kind_normalize, its entry in the table of kinds (network/kind.h). infer
+ * sets the layer's output shape; nothing is allocated. */
 #include "network/network.h"
 
 #include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */

@@ -18,8 +18,8 @@ static long long first_within(long long step, long long m, long long least, long
   return turns < 0 ? -1 : (least + turns * m + step - 1) / step;
 }
 
-/* True if some window has one tap before the map and the next one past its end, so that it reads no
- * element of it. This needs a dilation larger than the map. */
+/* True if some window has one tap before the map and the next one past the map's end, so that the
+ * window reads no element. This needs a dilation larger than the map. */
 static bool steps_over(struct mafat_taps t, long long outputs, int extent)
 {
   if (t.before == 0 || t.dilation <= extent) return false;
@@ -64,8 +64,8 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
                          axis_y ? l->in.h : l->in.w);
 }
 
-/* Returns NULL if integers are supported, else the reason. Only by ONNX's rule may the output have
- * another scale. */
+/* Returns NULL if integers are supported, else the reason. The output may have another scale than
+ * the input only with ONNX's rounding. */
 static const char *check_integers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* limit of positions outside a map that are read, and of the reach of an atom */
+/* limit of input positions, which may be outside the map, and of the distance between the first and
+ * the last index of an atom */
 enum { FARTHEST = 1 << 30 };
 
 /* ---- checking parts ---- */
@@ -35,8 +36,8 @@ static bool is_sound(const struct mafat_atom *a)
          llabs((a->size - 1LL) * a->in_step) < FARTHEST && (a->size == 1 || a->out_step != 0);
 }
 
-/* True if the part writes only inside an output with this extent along the axis, and reads within
- * the limit. All atoms are valid already, so sums cannot overflow. */
+/* True if the part writes only inside an output with this extent along the axis, and reads at
+ * positions within FARTHEST. All atoms were checked before, so sums cannot overflow. */
 static bool fits(const struct mafat_part *p, int axis, int extent)
 {
   struct reach out = {p->out_first[axis], p->out_first[axis]},
@@ -98,7 +99,7 @@ static void sort_atoms(struct mafat_part *p)
     }
 }
 
-/* True if the second atom continues the first in both maps, so that they can be one. */
+/* True if both atoms can be merged: in both maps, a step of `a` is as long as all steps of `b`. */
 static bool are_one(const struct mafat_atom *a, const struct mafat_atom *b)
 {
   return a->out_axis == b->out_axis && a->in_axis == b->in_axis &&
@@ -120,7 +121,8 @@ static void merge_atoms(struct mafat_part *p)
   p->n_atoms = n;
 }
 
-/* True if all output positions differ: each step exceeds the reach of all smaller ones together. */
+/* True if no output position is written twice: each step is longer than all smaller steps along its
+ * axis together. */
 static bool is_injective(const struct mafat_part *p)
 {
   long long below = 0;
@@ -176,10 +178,10 @@ static int infer(struct mafat_layer *l, const struct mafat_infer_context *contex
 
 /* ---- input span of an output span ---- */
 
-/* State of find: the input indices along an axis that a range of outputs along it reads. */
+/* State of find, which finds the input indices along an axis that a range of outputs reads. */
 struct atom_walk {
   const struct mafat_part *part;
-  int axis, end;      /* end of the atoms with this out_axis */
+  int axis, end;      /* axis of input and output; index after the last atom with this out_axis */
   struct reach found; /* smallest and largest input index; empty at first */
 };
 
@@ -206,9 +208,10 @@ static void find_all(struct atom_walk *w, int i, long long at)
   if (all.most > w->found.most) w->found.most = all.most;
 }
 
-/* Adds the input indices that outputs [begin, end) read, by the atoms from the i-th on. The earlier
- * atoms have fixed indices, which lead to input `at` and to the output from which begin and end are
- * counted. Only the first and the last index of an atom can be covered in part. */
+/* Adds the input indices that outputs [begin, end) read, by the atoms from the i-th on. The indices
+ * of the earlier atoms are fixed: `at` is the input that they select, and begin and end are counted
+ * from the output that they select. Between the first and the last index of atom i that the range
+ * touches, all outputs of the later atoms are in the range. */
 static void find(struct atom_walk *w, int i, long long begin, long long end, long long at)
 {
   if (end <= 0 || begin > reach_below(w, i)) return;
@@ -230,8 +233,8 @@ static void find(struct atom_walk *w, int i, long long begin, long long end, lon
     find(w, i + 1, begin - last * a->out_step, end - last * a->out_step, at + last * step);
 }
 
-/* Returns the indices inside the map that are read for the indices r, some of which may be outside
- * it. */
+/* Returns the map's indices that are read for the indices r. Those of r that are outside the map
+ * are replaced by the rule `outside`. */
 static struct mafat_span settle(enum mafat_outside outside, struct reach r, int extent)
 {
   struct mafat_span s = mafat_span_clip(mafat_span((int)r.least, (int)r.most + 1), extent);

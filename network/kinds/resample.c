@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-static const float MOST_KEYS = 4; /* keeps the weights near 1 in magnitude */
+static const float MOST_KEYS = 4; /* largest magnitude of the cubic slope: weights stay small */
 
 /* True if the file declares no scale, or one that gives valid coordinates for `in` inputs: with
  * align_corners, the scaled map must have two distinct corners. */

@@ -1,6 +1,6 @@
-/* Shapes and geometry of kind upsample: repeats every pixel. Called by formats/, predictor/ and
- * runner/ through mafat_kind_upsample, its entry in the table of kinds (network/kind.h). infer
- * sets the layer's output shape; nothing is allocated. */
+/* Shapes and geometry of kind upsample: repeats every pixel. Called by api/, formats/, predictor/,
+ * programs/make_weights, runner/ and search/ through mafat_kind_upsample, its entry in the table of
+ * kinds (network/kind.h). infer sets the layer's output shape; nothing is allocated. */
 #include "network/network.h"
 
 #include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */

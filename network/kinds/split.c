@@ -49,7 +49,7 @@ static bool differs(const struct mafat_layer *l, bool axis_y)
   return any;
 }
 
-/* Returns the union of the spans that all outputs need; everything if their extents differ. */
+/* Returns the union of the spans that all outputs need; the whole input if their extents differ. */
 static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y,
                                  struct mafat_span out)
 {

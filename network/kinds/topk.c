@@ -9,7 +9,7 @@
 #include "network/kinds/kinds.h"
 #include "network/rearrange.h"
 
-enum { MOST = 1 << 24 }; /* largest count of integers that a float represents exactly */
+enum { MOST = 1 << 24 }; /* all indices up to this number are exact as floats */
 
 MAFAT_PART(opening)
 static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
@@ -31,7 +31,7 @@ static int infer(struct mafat_layer *l, const struct mafat_infer_context *contex
                                         (struct mafat_output){.shape = l->out, .type = MAFAT_F32});
 }
 
-/* Along the axis of the elements, any output needs the whole input. */
+/* Along the axis whose elements are compared, any output needs the whole input. */
 static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y,
                                  struct mafat_span out)
 {

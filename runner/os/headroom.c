@@ -57,7 +57,7 @@ static bool is_ours(uint64_t entry)
   return mafat_page_is_there(entry) && !mafat_page_is_of_file(entry);
 }
 
-/* Reads a byte of every resident page of the range that could be swapped. */
+/* Reads a byte of every resident private page of the range, so that the kernel sees it used. */
 static void touch(const struct mafat_own_range *r, int pagemap, size_t page)
 {
   uint64_t entries[MAFAT_PAGES_AT_ONCE];
@@ -81,7 +81,8 @@ enum {
 
 /* Memory that is mapped temporarily, to make the kernel reclaim other pages. */
 struct balloon {
-  char *memory; /* APART_PAGES, of which only the first and the last are touched, then n_pages */
+  /* APART_PAGES pages, of which forget_addresses touches the first and the last, then n_pages */
+  char *memory;
   size_t page, n_pages, touched;
   int pagemap;
 };
@@ -141,8 +142,8 @@ static void inflate_once(const struct memory_group *g, size_t bytes)
   close(b.pagemap);
 }
 
-/* Returns the bytes to touch, at most the free and droppable ones. If the run needs more, the
- * kernel reclaims during the run, too. */
+/* Returns the number of bytes to touch: `bytes`, but at most the free bytes and 7/8 of the
+ * droppable ones. If the run needs more, the kernel reclaims the rest during the run. */
 static size_t balloon_bytes(const struct memory_group *g, uint64_t free_bytes, size_t bytes)
 {
   uint64_t possible = free_bytes + g->droppable - g->droppable / 8;

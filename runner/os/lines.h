@@ -1,7 +1,7 @@
 /* Reads small system files line by line through a stack buffer. It is used between runs, so it
  * needs little stack (touched stack stays resident) and truncates long lines. It calls only C
- * library functions that runs need anyway (runner/os/parts.def), because any other could make 64 KB
- * resident. Included by runner/os. */
+ * library functions that runs need anyway (runner/os/parts.def): the code of another one could make
+ * 64 KB of the program resident. Opens and closes descriptors. Included by runner/os. */
 #ifndef MAFAT_RUNNER_OS_LINES_H
 #define MAFAT_RUNNER_OS_LINES_H
 
@@ -13,7 +13,7 @@ enum { MAFAT_PATH_ROOM = 1024, MAFAT_LINE_ROOM = 2048 };
 
 struct mafat_lines {
   int fd;
-  size_t used, next; /* bytes in the buffer; next byte to return */
+  size_t used, next; /* number of bytes in the buffer; index of the next one to return */
   char buffer[512];
   char line[MAFAT_LINE_ROOM]; /* without the newline */
 };
@@ -26,7 +26,8 @@ bool mafat_lines_next(struct mafat_lines *l);
 /* Reads an open file from its beginning, with one system call, and appends a NUL. False: nothing
  * was read, or fd is -1. */
 bool mafat_lines_read(int fd, char *text, size_t capacity);
-/* Reads the number after `key` at the start of a line. Leaves *value unchanged if there is none. */
+/* Finds the first line of `text` that begins with `key`, and reads the number after it. False, with
+ * *value unchanged: there is no such line. */
 bool mafat_lines_number(const char *text, const char *key, uint64_t *value);
 
 #endif

@@ -9,8 +9,8 @@ struct mafat_own_range {
   uintptr_t begin, end;
 };
 
-/* A process has about twenty ranges. If it has more than fit, those at the lowest addresses are
- * listed. */
+/* A process has about twenty ranges. If it has more than 128, only those at the lowest addresses
+ * are listed. */
 struct mafat_own {
   struct mafat_own_range of[128];
   int n;

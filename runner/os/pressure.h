@@ -18,7 +18,8 @@ struct mafat_stall {
   uint64_t some_us, full_us;
 };
 
-/* root: runner/os/groups.h. */
+/* Opens the cgroup's file, or else the system's; p->fd is -1 if neither can be read. root:
+ * runner/os/groups.h. */
 void mafat_pressure_open(struct mafat_pressure *p, const char *root);
 /* False, and zeros, if the times are unknown. */
 bool mafat_pressure_read(const struct mafat_pressure *p, struct mafat_stall *stall);

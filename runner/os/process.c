@@ -140,7 +140,8 @@ void mafat_process_populate(const char *begin, const char *end)
   for (; from < to; from += page) (void)*(volatile const char *)from;
 }
 
-/* Start of the program and end of its code, from run_inference.ld. */
+/* Start of the program and end of its code, defined by the linker script run_inference.ld; NULL in
+ * other programs. */
 extern const char mafat_program_begin[] __attribute__((weak)),
     mafat_program_code_end[] __attribute__((weak));
 
@@ -164,15 +165,16 @@ static uintptr_t displacement(void)
   return first == UINTPTR_MAX ? 0 : (uintptr_t)mafat_program_begin - first;
 }
 
-/* Returns the start of writable data, which ends the code. Its pages become private, and must not
- * get the advice for code: the kernel would ignore that they are used, and swap them out first. */
+/* Returns the start of writable data, where the code ends. Pages of data become private. They must
+ * not get the advice for code (MADV_RANDOM): the kernel would then not see their use, and would
+ * swap them out first. */
 static uintptr_t program_data(void)
 {
   const ElfW(Phdr) *data = find_segment(PT_LOAD, PF_W);
   return data ? displacement() + data->p_vaddr : (uintptr_t)mafat_program_code_end;
 }
 
-/* Tables in writable data that runs do not read, from run_inference.ld. */
+/* Tables in writable data that runs do not read; defined by run_inference.ld. */
 extern const char mafat_program_tables[] __attribute__((weak)),
     mafat_program_tables_end[] __attribute__((weak));
 
@@ -310,8 +312,9 @@ void mafat_process_forget_code(void)
   close(fd);
 }
 
-/* The kernel leaves a random gap of up to 8 KiB between arguments and stack. The gap is touched,
- * and the rest of STACK_GAP below the stack. All processes then touch the same number of bytes. */
+/* The kernel leaves a random gap of up to 8 KiB between arguments and stack. This program touches
+ * STACK_GAP bytes in total: first the gap, and the remaining bytes below the stack. So all
+ * processes touch the same number of bytes. */
 enum { STACK_GAP = (8 << 10) + 256 };
 
 /* Returns the size of the gap; STACK_GAP if it cannot be found. */
@@ -339,9 +342,9 @@ MAFAT_PART(opening) static __attribute__((noinline)) uintptr_t touch_below(size_
   return (uintptr_t)end - bytes;
 }
 
-/* Also drops the stack below, which reading a model file used down to a random address. Only in the
- * static program, which opens models on the main thread's stack: below other stacks may be memory
- * in use. */
+/* Then drops the DEEPEST bytes below: reading a model file used some of them, down to an address
+ * that differs between processes. Drops them only in the static program, which opens models on the
+ * main thread's stack. Below the stack of another thread, memory may be in use. */
 MAFAT_PART(opening) void mafat_process_touch_stack(void)
 {
   enum { DEEPEST = 256 << 10 };

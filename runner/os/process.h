@@ -17,10 +17,11 @@ size_t mafat_process_resident_bytes(void);
 /* Returns the most bytes that were ever resident in this process, counted since before exec(): also
  * what the program that called exec() used. Needs no /proc. */
 size_t mafat_process_most_resident_bytes(void);
-/* Returns the resident bytes of a mapping; `bytes` if the system does not report them. */
+/* Returns the number of resident bytes of a mapping of `bytes` bytes; `bytes` if the system does
+ * not report it. */
 size_t mafat_process_resident_bytes_of(const void *begin, size_t bytes);
-/* Returns the bytes of a file in the page cache; `bytes` if the system does not report them; 0 if
- * the file cannot be mapped. */
+/* Returns how many bytes of a file of `bytes` bytes are in the page cache; `bytes` if the system
+ * does not report it; 0 if it only reports it for mapped files and the file cannot be mapped. */
 size_t mafat_process_cached_bytes_of(int fd, size_t bytes);
 /* Returns the peak of the resident bytes (VmHWM). Inexact: the kernel updates it in batches. */
 size_t mafat_process_peak_bytes(void);
@@ -33,23 +34,23 @@ struct mafat_process_part {
   const char *begin, *end;
 };
 
-/* Makes the pages of writable memory resident in one call, as if they had been written. Linux 5.14;
- * before, they come by single faults. */
+/* Makes the pages of writable memory resident in one call, as if they had been written. Before
+ * Linux 5.14 it does nothing, and each page becomes resident by its own fault. */
 void mafat_process_populate_writable(void *memory, size_t bytes);
-/* Makes the range's pages resident, as if they had been entered. */
+/* Makes the range's pages resident, as if they had been read. */
 void mafat_process_populate(const char *begin, const char *end);
 /* Returns the resident bytes of the program's file that can be dropped. 0: the program was not
  * linked with run_inference.ld, or there is no pagemap. */
 size_t mafat_process_code_bytes(void);
 /* Returns the size of the program's file in whole pages; 0 without /proc. */
 size_t mafat_process_file_bytes(void);
-/* Locks the range's pages as they are entered (runner/os/lock.h), as far as permitted. */
+/* Locks each page of the range when it is touched (runner/os/lock.h), as far as permitted. */
 void mafat_process_lock(const char *begin, const char *end);
 /* Drops the pages entirely inside the range; locked ones stay. */
 void mafat_process_drop(const char *begin, const char *end);
-/* Unlocks all pages of the program's code and drops them, except those of `parts`, which are in
- * ascending order. Dropped pages are read again when entered. The pages of `parts` then look used
- * to the kernel, so it reclaims unmapped file pages first. */
+/* Unlocks all pages of the program's code, and drops them except those of `parts`, which are sorted
+ * by address. Dropped pages are read again when the program touches them. The pages of `parts` then
+ * look used to the kernel, so it reclaims unmapped file pages first. */
 void mafat_process_keep_code(const struct mafat_process_part *parts, int n_parts);
 /* Disables read-ahead for missing pages of the program's file. */
 void mafat_process_advise_code(void);
