@@ -252,8 +252,8 @@ struct mafat_layer {
   float scale;                /* upsample */
   union {                     /* one member per kind */
     struct {
-      /* local_avgpool: counted rows and columns of padding past the end of the map, at most the
-       * window's */
+      /* local_avgpool with count_padding: rows and columns of padding past the end of the map that
+       * the mean counts, at most the window's `after` */
       int counted_y, counted_x;
     };
     struct {

@@ -206,7 +206,8 @@ int mafat_graph_output(struct mafat_graph *g, struct mafat_value *out, const str
 int mafat_graph_output_of(struct mafat_graph *g, struct mafat_value *out,
                           const struct mafat_layer *l, int output, const struct mafat_view *view);
 /* Returns a second reference to a value, for a node that reads it more than once. The caller must
- * not clear it. It counts as one more reader, so operators are not folded into the value's maker. */
+ * not clear it. It counts as one more reader, so that operators are not folded into the layer that
+ * made the value. */
 static inline struct mafat_value mafat_value_again(const struct mafat_value *v)
 {
   struct mafat_value again = *v;

@@ -1,5 +1,6 @@
-/* Makes inputs and other values constants whose elements are in separate files (TensorProto, raw or
- * .npy). Called when a model is read (import.c, through mafat_onnx_give). Opens these files. */
+/* Replaces inputs and other values of a model by constants in separate files (TensorProto, raw or
+ * .npy). Called when a model is read (import.c, through mafat_onnx_give). Opens these files;
+ * allocates in the model's memory. */
 #include "formats/onnx/reader.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
-/* Computes ONNX operators on quantized values: in integers, starting with int32 biases, or in
- * floats between dequantizing and quantizing. Called by the importers in formats/onnx (import.c,
- * import_dynamic.c, import_quantized.c, integers.c). Adds layers to the graph. */
+/* Imports ONNX operators on quantized values: computed in integers if possible, else in floats,
+ * with dequantized operands and a result that is quantized. Called by the importers in formats/onnx
+ * (import.c, import_dynamic.c, import_quantized.c, integers.c). Adds layers to the graph; reads
+ * constants of the model's files. */
 #include "formats/graph/places.h"
 #include "formats/onnx/importer.h"
 
@@ -65,7 +66,8 @@ static int round_biases(const struct mafat_onnx_importer *i, const struct mafat_
   return code;
 }
 
-/* Converts the bias, input 2, to int32 at the sums' scales. *fit false: impossible. */
+/* Converts the bias, input 2, to int32 at the sums' scales. Sets *fit to false if that is
+ * impossible. */
 static int convert_bias(const struct mafat_onnx_importer *i, struct mafat_value *out, bool *fit)
 {
   const struct mafat_value *bias = mafat_onnx_in(i, 2), *weights = mafat_onnx_in(i, 1);
@@ -108,7 +110,7 @@ static int run_row(struct mafat_onnx_importer *i, struct mafat_value *out,
   return code;
 }
 
-/* The same, with other operands than the node's. */
+/* Like run_row, with the n operands in `list` instead of the node's inputs. */
 static int run_with(struct mafat_onnx_importer *i, const struct mafat_value *const *list, int n,
                     struct mafat_value *out, const struct mafat_meaning *to)
 {
@@ -134,7 +136,7 @@ static int run_with_bias(struct mafat_onnx_importer *i, struct mafat_value *out,
   return code;
 }
 
-/* Requantizes operands of a concatenation to the output's scale. */
+/* Imports a concatenation after requantizing its operands to the output's scale. */
 static int join(struct mafat_onnx_importer *i, struct mafat_value *out,
                 const struct mafat_meaning *to)
 {

@@ -50,7 +50,8 @@ static const struct mafat_onnx_node *next_of(const struct mafat_onnx_importer *i
                                                                  : NULL;
 }
 
-/* Returns the other input of a node with two inputs, one of them v. NULL: not such an op_type. */
+/* Returns the input beside v of a node with this op_type and two inputs, one of which is v. NULL: n
+ * is not such a node. */
 static const struct mafat_onnx_value *beside(const struct mafat_onnx_node *n, const char *op_type,
                                              const struct mafat_onnx_value *v)
 {
@@ -117,8 +118,8 @@ static bool find_chain(const struct mafat_onnx_importer *i, struct gelu_chain *c
 
 /* ---- constants of the chain ---- */
 
-/* *is: the value is a constant with one element, equal to `expected`, of at most n_dims
- * dimensions. With more, it would change the dimensions of the result. */
+/* Sets *is to true if the value is a constant with one element, equal to `expected`, and at most
+ * n_dims dimensions. With more, it would change the dimensions of the result. */
 static int check_number(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v,
                         double expected, int n_dims, bool *is)
 {
@@ -135,8 +136,8 @@ static int check_number(const struct mafat_onnx_importer *i, const struct mafat_
   return MAFAT_OK;
 }
 
-/* Adds the activation. Outputs of the chain's other nodes get some value, so that these nodes are
- * skipped later. */
+/* Adds the activation. Sets the outputs of the chain's other nodes to copies of the input, so that
+ * these nodes are skipped later. */
 static int fold(struct mafat_onnx_importer *i, const struct gelu_chain *c, struct mafat_value *in)
 {
   struct mafat_value *out = &i->values[c->last->outputs[0]->index];

@@ -379,7 +379,8 @@ static int check_outputs(struct mafat_onnx_importer *i)
              : mafat_graph_fail(i->g, MAFAT_EFORMAT, "has no output");
 }
 
-/* True if the import of an earlier node made this node's only output, as when both were folded. */
+/* True if the import of an earlier node made this node's only output, for example because it folded
+ * both nodes into one layer. */
 static bool is_made(const struct mafat_onnx_importer *i)
 {
   return i->node->n_outputs == 1 && i->node->outputs[0] &&

@@ -1,7 +1,8 @@
 /* Imports an ONNX model as a network. Shape arithmetic on constants is evaluated. Batch
- * normalizations, biases and activations are folded into the layer before, and pads into the
- * windows after them. Included by formats/onnx/import.c and by tests; other files reach it through
- * mafat_onnx_reader (formats/readers.c). Allocates the network. */
+ * normalizations, biases and activations are folded into the layer before them. A pad is folded
+ * into the window of the layer after it. Included by formats/onnx/import.c and by tests; other
+ * files reach it through mafat_onnx_reader (formats/readers.c). Reads the model's files; allocates
+ * the network. */
 #ifndef MAFAT_FORMATS_ONNX_IMPORT_H
 #define MAFAT_FORMATS_ONNX_IMPORT_H
 

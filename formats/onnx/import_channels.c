@@ -1,5 +1,6 @@
 /* Imports ONNX operators that combine elements along dimensions: softmax, norms, reductions,
- * gather, resize. Called by formats/onnx/import.c through its table. */
+ * gather, resize. Called by formats/onnx (import.c, computing.c, integers.c, import_dynamic.c)
+ * through the table of operators. Adds layers to the graph. */
 #include "formats/graph/across.h"
 #include "formats/onnx/importer.h"
 
@@ -67,7 +68,8 @@ static int put_out_statistics(struct mafat_onnx_importer *i, const struct mafat_
   return code;
 }
 
-/* Normalizes integers, with float factors and offsets per channel. takes.c has checked them. */
+/* Normalizes integers, with float factors and offsets per channel, which mafat_onnx_takes
+ * (takes.c) has checked. */
 static int normalize_numbers(struct mafat_onnx_importer *i, const struct mafat_value *in,
                              const bool *over, struct mafat_normalize how)
 {

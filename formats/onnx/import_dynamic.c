@@ -1,7 +1,7 @@
 /* Imports ONNX operators with quantization parameters that are known only at run time
  * (DynamicQuantizeLinear, MatMulInteger, ...). Scales and zero points become maps, and integers are
- * computed as floats, whose sums are exact up to 2^24. Called by formats/onnx/import.c through its
- * table. */
+ * computed as floats, whose sums are exact up to 2^24. Called by formats/onnx (import.c,
+ * computing.c, integers.c) through the table of operators. Adds layers to the graph. */
 #include "formats/graph/across.h"
 #include "formats/graph/shape.h"
 #include "formats/onnx/importer.h"
@@ -22,7 +22,7 @@ static int find_end(struct mafat_onnx_importer *i, struct mafat_value *out,
   return code;
 }
 
-enum { STEPS = 255 }; /* of uint8 */
+enum { STEPS = 255 }; /* largest uint8 */
 
 /* Computes (maximum - minimum) / 255, but at least the smallest normal float: if all elements are
  * 0, any scale above 0 is right. */
@@ -75,7 +75,7 @@ static int import_dynamic(struct mafat_onnx_importer *i)
                             "expected a tensor computed at run time, found a constant");
   if (code == MAFAT_OK) code = find_end(i, &parts[LEAST], in, false);
   if (code == MAFAT_OK) code = find_end(i, &parts[MOST], in, true);
-  parts[LEAST].readers = 2; /* both are read here */
+  parts[LEAST].readers = 2; /* find_scale and the negation below */
   if (code == MAFAT_OK) code = find_scale(i, &parts[SCALE], &parts[LEAST], &parts[MOST]);
   if (code == MAFAT_OK)
     code = mafat_graph_activate(i->g, &parts[MINUS], &parts[LEAST], mafat_activating(MAFAT_NEG));

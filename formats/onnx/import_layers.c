@@ -1,5 +1,6 @@
 /* Imports ONNX operators with windows, and normalizations: convolutions, pools, batch norm. Called
- * by formats/onnx/import.c through its table. */
+ * by formats/onnx (import.c, computing.c, integers.c, import_dynamic.c) through the table of
+ * operators. Adds layers to the graph. */
 #include "formats/graph/matrices.h"
 #include "formats/onnx/importer.h"
 
@@ -89,8 +90,9 @@ static int read_pair(struct mafat_onnx_importer *i, const char *name, int n_spac
   return MAFAT_OK;
 }
 
-/* Sets the padding of auto_pad SAME: ceil(extent / stride) outputs. upper: the odd pixel goes
- * after. */
+/* Sets the padding of auto_pad SAME_UPPER (`upper`) or SAME_LOWER, with which there are
+ * ceil(extent / stride) outputs. If the padding is odd, the larger half is after the map if
+ * `upper`, else before it. */
 static void pad_same(struct window_attributes *w, const struct mafat_shape *in, bool upper)
 {
   const int extents[2] = {in->h, in->w};
@@ -131,7 +133,8 @@ static int read_pads(struct mafat_onnx_importer *i, const struct mafat_shape *in
   return MAFAT_OK;
 }
 
-/* Reads the window's attributes. kernel: size of the weights; NULL: only kernel_shape has it. */
+/* Reads the window's attributes. kernel: the window's height and width by the shape of the weights;
+ * NULL: there are no weights, and the attribute kernel_shape is required. */
 static int read_window(struct mafat_onnx_importer *i, const struct mafat_value *in,
                        const long long *kernel, struct window_attributes *w)
 {
@@ -299,8 +302,8 @@ static int read_transposed(struct mafat_onnx_importer *i, const struct mafat_val
 }
 
 /* Returns the zero insertion after which an ordinary convolution with reversed taps gives the same
- * output. Inputs are `strides` apart, and the margin is the window's reach minus the cropped
- * outputs. */
+ * output. Inputs become `strides` apart, and the margin of zeros on each side is the window's reach
+ * minus the outputs that are cropped there. */
 static struct mafat_graph_spread spread_of(const struct transposed *t, int k, int extent)
 {
   long long reach = (t->kernel[k] - 1) * t->dilations[k], first = reach - t->before[k];

@@ -1,5 +1,6 @@
-/* Imports elementwise ONNX operators of one and of several values. Called by formats/onnx/import.c
- * through its table. */
+/* Imports elementwise ONNX operators of one and of several values. Called by formats/onnx
+ * (import.c, computing.c, integers.c, import_dynamic.c) through the table of operators. Adds layers
+ * to the graph, or computes constants. */
 #include "formats/onnx/importer.h"
 
 /* ---- one operand ---- */
@@ -34,7 +35,7 @@ enum unary {
   COS
 };
 
-/* Attributes of unary operators, with defaults. */
+/* The activation of each unary operator, and the names and defaults of its attributes. */
 static const struct unary_operator {
   enum mafat_activation kind;
   const char *names[2];
@@ -70,8 +71,8 @@ static const struct unary_operator {
     [COS] = {MAFAT_COS, {NULL, NULL}, {0, 0}},
 };
 
-/* Applies an operator to a number. False: not supported on constants; only operators that shape
- * arithmetic needs are. */
+/* Applies an operator to a number. False: the operator is not supported on constants; only those
+ * that shape arithmetic needs are. */
 static bool apply(enum unary which, double *x)
 {
   switch (which) {
@@ -233,7 +234,7 @@ static int align_old(struct mafat_onnx_importer *i, const struct mafat_value *a,
 static int cut_fractions(struct mafat_onnx_importer *i, struct mafat_value *out)
 {
   bool divides = mafat_onnx_variant(i) == MAFAT_GRAPH_DIV;
-  /* a map: powers of integers are taken to have no fractions */
+  /* powers of integers that are computed at run time are assumed to have no fractions */
   if (out->form != MAFAT_VALUE_NUMBERS && !divides) return MAFAT_OK;
   if (out->form != MAFAT_VALUE_NUMBERS)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,

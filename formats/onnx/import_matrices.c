@@ -1,9 +1,9 @@
-/* Imports ONNX matrix products: MatMul and Gemm. Called by formats/onnx/import.c through its
- * table. */
+/* Imports ONNX matrix products: MatMul and Gemm. Called by formats/onnx (import.c, computing.c,
+ * integers.c, import_dynamic.c) through the table of operators. Adds layers to the graph. */
 #include "formats/graph/matrices.h"
 #include "formats/onnx/importer.h"
 
-/* Makes a vector a matrix of one row or one column. The caller removes this dimension from the
+/* Makes a vector a matrix of one row or one column. The caller removes the added dimension from the
  * product. */
 static int as_matrix(struct mafat_onnx_importer *i, struct mafat_value *out,
                      const struct mafat_value *v, bool column)

@@ -1,7 +1,8 @@
 /* Imports QuantizeLinear, DequantizeLinear, and the QLinear operators of onnxruntime's quantizer. A
  * QLinear operator is imported like the ordinary one between a DequantizeLinear of each input and a
- * QuantizeLinear (computing.c). Called by formats/onnx/import.c through its table. Adds layers to
- * the graph. */
+ * QuantizeLinear of the output (computing.c). Called by formats/onnx (import.c, computing.c,
+ * integers.c) through the table of operators. Adds layers to the graph; reads constants of the
+ * model's files. */
 #include "formats/graph/places.h"
 #include "formats/graph/shape.h"
 #include "formats/onnx/importer.h"
@@ -25,8 +26,8 @@ static int read_axis(const struct mafat_onnx_importer *i, const struct mafat_val
   return code;
 }
 
-/* Reshapes input `index`, a list, so that it is along dimension `dim` of n_dims. A single number
- * becomes a scalar. */
+/* Reshapes input `index`, a list of numbers, to n_dims dimensions: dimension `dim` numbers the
+ * list, the others have size 1. A single number becomes a scalar. */
 static int lay_along(struct mafat_onnx_importer *i, struct mafat_value *out, int index, int n_dims,
                      int dim)
 {
@@ -70,8 +71,8 @@ static int declared_type(const struct mafat_onnx_importer *i)
                                                                              : (int)type;
 }
 
-/* Quantizes in floats, which stay integers: for scales per channel, and scales known only at run
- * time. */
+/* Quantizes by float operators; the results are integers that are stored as floats. For scales per
+ * channel, and scales known only at run time. */
 static int quantize_floats(struct mafat_onnx_importer *i, const struct mafat_value *in, int type)
 {
   enum { SCALED, ROUNDED, MOVED, N_STEPS };
@@ -257,7 +258,7 @@ enum {
   CONCAT
 };
 
-/* Returns the dimension of the weights that numbers the filters. */
+/* Returns the dimension of the weights whose indices are the filters. */
 static int filters_of(const struct mafat_onnx_importer *i, const struct composed *c,
                       const struct mafat_value *v)
 {
@@ -268,7 +269,7 @@ static int filters_of(const struct mafat_onnx_importer *i, const struct composed
              : v->view.n_dims - 1;
 }
 
-/* Makes *out of input `index`, with the quantization parameters that the node declares for it. */
+/* Sets *out to input `index`, with the quantization parameters that the node declares for it. */
 static int read_operand(struct mafat_onnx_importer *i, const struct composed *c, int index,
                         struct mafat_value *out)
 {
@@ -400,8 +401,8 @@ static bool declares(const struct mafat_onnx_node *n, int index)
   return false;
 }
 
-/* Reads the quantization parameters that node n declares for its input `index`. Leaves *out alone
- * if they are not constants, or per channel. */
+/* Reads the quantization parameters that node n declares for its input `index`. Leaves *out
+ * unchanged if they are not constants, or if there are several scales. */
 static int read_declared(struct mafat_onnx_importer *i, const struct mafat_onnx_node *n, int index,
                          int type, struct mafat_meaning *out)
 {

@@ -1,5 +1,6 @@
-/* Imports ONNX operators that move or rename elements, or compute shapes. Called by
- * formats/onnx/import.c through its table. */
+/* Imports ONNX operators that move or rename elements, or compute shapes. Called by formats/onnx
+ * (import.c, computing.c, integers.c, import_dynamic.c) through the table of operators. Adds layers
+ * to the graph, or computes constants. */
 #include "formats/onnx/importer.h"
 
 #include <limits.h>
@@ -354,8 +355,8 @@ static int import_blocks(struct mafat_onnx_importer *i)
 
 /* ---- shapes and constants ---- */
 
-/* Reads an attribute that is a dimension. Negative ones count from the end, and those out of range
- * are clamped. */
+/* Reads an attribute that is the index of a dimension. Negative values count from the end; values
+ * out of range are clamped. */
 static int read_end(const struct mafat_onnx_importer *i, const char *name, int otherwise,
                     int n_dims, int *dim)
 {

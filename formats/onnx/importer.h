@@ -23,12 +23,13 @@ struct mafat_onnx_importer {
   struct mafat_graph *g;
   const struct mafat_onnx_node *node;
   int64_t own_opset;           /* version of ONNX's own domain */
-  int64_t opset;               /* version of the current node's domain */
+  int64_t opset;               /* version by which the current node's operator is imported */
   struct mafat_value *values;  /* [value of the model] */
   /* [value of the model]: a map of integers that stands for dequantized floats; no node has needed
    * the floats yet */
   bool *dequantized;
-  bool *whole;                 /* [value of the model]: node output or input with an integer type */
+  /* [value of the model]: true for outputs of nodes and inputs of the model with an integer type */
+  bool *whole;
   const struct mafat_onnx_operator *row; /* table entry of the current node's operator */
   /* (n_operands) replace the node's inputs; `target` replaces its first output; NULL: the node's
    * own are used */
@@ -38,8 +39,8 @@ struct mafat_onnx_importer {
   /* (n_pads) zero padding of values, still to be folded into their readers */
   struct mafat_onnx_pads *pads;
   int n_pads;
-  /* [value of the model]: index of its first reader in the list `reading`, where all its readers
-   * are consecutive; the next entry is their end */
+  /* [value of the model]: index in the list `reading` of the value's first reader. All its readers
+   * are consecutive there; the next entry of first_reader is their end */
   size_t *first_reader;
   int *reading;
 };
@@ -69,9 +70,9 @@ const int *mafat_onnx_readers(const struct mafat_onnx_importer *i, const struct 
 const struct mafat_onnx_node *mafat_onnx_only_reader(const struct mafat_onnx_importer *i,
                                                      const struct mafat_onnx_value *v);
 
-/* Preprocessing of pictures declared by the file, if any. */
+/* Sets the fields of *declared for which the file declares the preprocessing of pictures. */
 void mafat_onnx_picture(struct mafat_picture_declared *declared, const struct mafat_onnx *m);
-/* Default axes of the dimensions of an input with a known shape. */
+/* Sets axes[k] to the axis of dimension k of a model input with a known shape. */
 void mafat_onnx_input_axes(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v,
                            int *axes);
 
@@ -90,23 +91,24 @@ bool mafat_onnx_wants(const struct mafat_onnx_importer *i, int index);
 /* Read attributes of the current node. `otherwise`: the default. */
 int mafat_onnx_int(const struct mafat_onnx_importer *i, const char *name, long long otherwise,
                    long long *value);
-/* Must be 0 or 1. */
+/* The attribute must be 0 or 1. */
 int mafat_onnx_flag(const struct mafat_onnx_importer *i, const char *name, bool otherwise,
                     bool *value);
 int mafat_onnx_float(const struct mafat_onnx_importer *i, const char *name, float otherwise,
                      float *value);
 int mafat_onnx_string(const struct mafat_onnx_importer *i, const char *name, const char *otherwise,
                       const char **value);
-/* Reads a list of at most `most`; *n is -1 if absent. */
+/* Reads a list of at most `most` integers; *n is their number, -1 if the attribute is absent. */
 int mafat_onnx_ints(const struct mafat_onnx_importer *i, const char *name, int most,
                     long long *values, int *n);
 /* Reads a list that is an attribute in older opsets and input `index` in newer ones. */
 int mafat_onnx_list(const struct mafat_onnx_importer *i, const char *name, int index, int most,
                     long long *values, int *n);
-/* Normalizes an axis from [-n_dims, n_dims - 1]. */
+/* Converts an axis from -n_dims to n_dims - 1, where negative ones count from the end, to one from
+ * 0 on. */
 int mafat_onnx_axis(const struct mafat_onnx_importer *i, long long axis, int n_dims, int *out);
-/* The same for each axis of a list; fails if it is in the list twice. seen: [n_dims], false at
- * first. */
+/* Like mafat_onnx_axis, for one axis of a list; fails if the axis is in the list twice. seen:
+ * [n_dims], all false before the first call. */
 int mafat_onnx_axis_of_list(const struct mafat_onnx_importer *i, long long axis, int n_dims,
                             bool *seen, int *out);
 
@@ -123,7 +125,7 @@ int mafat_onnx_map(const struct mafat_onnx_importer *i, int index, struct mafat_
 
 /* True for all types but floating-point ones. */
 bool mafat_onnx_is_whole_type(int type);
-/* True if input `index` has such a type; false if `operands` replace the inputs. */
+/* True if input `index` has an integer type; false if `operands` replace the inputs. */
 bool mafat_onnx_is_whole(const struct mafat_onnx_importer *i, int index);
 /* Sets `whole` for the node's outputs, once they are made. */
 void mafat_onnx_note_type(struct mafat_onnx_importer *i);
@@ -134,8 +136,8 @@ void mafat_onnx_note_type(struct mafat_onnx_importer *i);
 struct mafat_onnx_declared {
   int type;    /* enum mafat_onnx_type, of the quantized values */
   long long n; /* number of scales */
-  float scale; /* first scale and zero point */
-  int zero;
+  float scale; /* first scale */
+  int zero;    /* first zero point */
   bool apart;  /* several zero points, which differ */
   int scales;  /* index of the input with the scales */
 };
@@ -144,16 +146,16 @@ struct mafat_onnx_declared {
 int mafat_onnx_constant_type(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v);
 /* Returns the element type of int8, uint8 and int32; MAFAT_N_DTYPES for other types. */
 enum mafat_dtype mafat_onnx_whole_type(int type);
-/* ONNX type of an element type. */
+/* Returns the ONNX type of an element type. */
 int mafat_onnx_file_type(enum mafat_dtype type);
-/* Reads the node's inputs number `scale` and `zero`, its scale and optional zero point. type: ONNX
- * type of the quantized values, or UNDEFINED. */
+/* Reads the scales from input `scale` of the node, and the zero points, which are optional, from
+ * input `zero`. type: ONNX type of the quantized values, or UNDEFINED. */
 int mafat_onnx_read_quantization(const struct mafat_onnx_importer *i, int scale, int zero, int type,
                                  struct mafat_onnx_declared *declared);
 
 /* Returns the meaning of a map of ONNX type int8 or uint8. */
 struct mafat_meaning mafat_onnx_meaning(int type, float scale, int zero);
-/* The same for declared parameters; fails unless there is one scale. */
+/* Sets *out to the meaning of a map with declared parameters; fails unless there is one scale. */
 int mafat_onnx_declared_meaning(const struct mafat_onnx_importer *i,
                                 const struct mafat_onnx_declared *declared,
                                 struct mafat_meaning *out);
@@ -168,11 +170,11 @@ int mafat_onnx_rename(const struct mafat_onnx_importer *i, struct mafat_value *o
 int mafat_onnx_input_meaning(struct mafat_onnx_importer *i, const struct mafat_onnx_value *v,
                              struct mafat_meaning *out);
 
-/* Makes *out a copy of constant v, quantized as declared, with scales along `axis`. */
+/* Sets *out to a copy of constant v, quantized as declared, with scales along dimension `axis`. */
 int mafat_onnx_quantized_constant(const struct mafat_onnx_importer *i, struct mafat_value *out,
                                   const struct mafat_value *v,
                                   const struct mafat_onnx_declared *declared, int axis);
-/* Makes *out a quantized constant's dequantized values, in memory. */
+/* Sets *out to the dequantized values of quantized constant v, in memory. */
 int mafat_onnx_dequantized(const struct mafat_onnx_importer *i, struct mafat_value *out,
                            const struct mafat_value *v);
 
@@ -182,14 +184,15 @@ int mafat_onnx_import_numbers(struct mafat_onnx_importer *i, bool *done);
 /* False if input `index` is a map of integers that is read as integers. True if it is absent, a
  * constant, a map of floats, or a map of integers that stands for floats. */
 bool mafat_onnx_is_dequantized(const struct mafat_onnx_importer *i, int index);
-/* Scale of a map; the first one of a constant. */
+/* Returns the scale of a map, or the first scale of a constant. */
 float mafat_onnx_scale_of(const struct mafat_onnx_importer *i, const struct mafat_value *v);
 /* True if the node can be computed in integers from its operands, with output type `to`. */
 bool mafat_onnx_takes(const struct mafat_onnx_importer *i, const struct mafat_meaning *to);
 /* Computes the node in integers if possible; sets *done. */
 int mafat_onnx_compute_whole(struct mafat_onnx_importer *i, struct mafat_value *out,
                              const struct mafat_meaning *to, bool *done);
-/* The same, with a fallback to floats. Operands are integers or constants. */
+/* Computes the node in integers if possible, else in floats. Its operands are integers or
+ * constants. */
 int mafat_onnx_compute(struct mafat_onnx_importer *i, struct mafat_value *out,
                        const struct mafat_meaning *to);
 /* True if the node is a Resize or Upsample. */
@@ -209,11 +212,12 @@ bool mafat_onnx_fill_number(const struct mafat_onnx_importer *i, const struct ma
                             float real, float *number);
 
 /* Defers zero padding of a map to the convolutions that read it, if nothing else reads the node's
- * output. *left: it does so, and the output is the unpadded map. number: the file's padding value
- * for integers that do not stand for floats; else NULL. */
+ * output. Sets *left to true if it does so; the node's output is then the unpadded map. number: the
+ * file's padding value for integers that do not stand for floats; else NULL. */
 int mafat_onnx_leave_pads(struct mafat_onnx_importer *i, const struct mafat_value *in,
                           const long long *pads, const int *number, bool *left);
-/* Passes deferred pads of the input on to the output of a node that only declares quantization. */
+/* If the current node only declares quantization, passes deferred pads of its input on to its
+ * output. */
 int mafat_onnx_pass_pads(struct mafat_onnx_importer *i);
 /* Adds the deferred pads of the current node's input to pads: rows and columns before, then
  * after. */

@@ -2,8 +2,8 @@
  * output is the same map, marked as dequantized, until an operator needs floats. Operators that
  * only move elements pass the mark on. An operator between DequantizeLinear and QuantizeLinear is
  * computed in integers, as one layer, if the kernels support it. For all others the floats are
- * computed, as ONNX specifies. Called by formats/onnx/import.c for each node. Adds layers to the
- * graph. */
+ * computed, as ONNX specifies. Called by formats/onnx/import.c for each node; import_shape.c and
+ * takes.c call its helpers. Adds layers to the graph. */
 #include "formats/onnx/importer.h"
 
 static bool is_map(const struct mafat_onnx_importer *i, const struct mafat_value *v)
@@ -56,7 +56,8 @@ static int make_constants(struct mafat_onnx_importer *i)
   return code;
 }
 
-/* Reads the output's type and scale; c->last becomes NULL if they are not constant. */
+/* Reads the type and scale that the QuantizeLinear, now the current node, gives its output. If they
+ * are not constant, c->last becomes NULL. */
 static int ask_meaning(struct mafat_onnx_importer *i, struct integer_chain *c)
 {
   struct mafat_onnx_declared declared;
@@ -95,7 +96,7 @@ static bool are_bounds(const struct mafat_onnx_importer *i, const struct mafat_o
   return true;
 }
 
-/* Finds the chain; last NULL: none. */
+/* Finds the chain that begins with the current node; c->last is NULL if there is none. */
 static int find_chain(struct mafat_onnx_importer *i, struct integer_chain *c)
 {
   *c = (struct integer_chain){.last = i->node->n_outputs == 1 ? reader_of(i, i->node->outputs[0])
@@ -133,7 +134,7 @@ static int compute_chain(struct mafat_onnx_importer *i, bool *done)
 /* Operators that only move elements. */
 static const struct moving {
   const char *op_type;
-  bool all; /* of all inputs; else of input 0, and the others are parameters */
+  bool all; /* moves elements of all inputs; else only of input 0, and the others are parameters */
 } moving[] = {{"Identity", false},  {"Dropout", false},      {"Reshape", false},
               {"Flatten", false},   {"Squeeze", false},      {"Unsqueeze", false},
               {"Transpose", false}, {"Slice", false},        {"Split", false},
@@ -188,7 +189,7 @@ static bool moves(const struct mafat_onnx_importer *i)
   return strcmp(m->op_type, "Pad") != 0 || can_pad(i);
 }
 
-/* Imports such a node; its outputs are marked like input 0. */
+/* Imports a node that only moves integers. Its outputs are marked as dequantized if input 0 is. */
 static int move(struct mafat_onnx_importer *i)
 {
   bool floats = mafat_onnx_is_dequantized(i, 0);

@@ -1,5 +1,5 @@
-/* Reads ModelProto, and answers queries about a model. Called by formats/onnx/import.c and the
- * other files of the reader. Allocates the model's memory, at most 64 MiB. */
+/* Reads ModelProto, and answers queries about a model. Called by the other files of formats/onnx.
+ * Reads the model's file; allocates the model's memory, at most 64 MiB. */
 #include "formats/onnx/reader.h"
 
 #include "network/constant.h"
@@ -67,7 +67,7 @@ bool mafat_onnx_is_short(struct mafat_wire *w, size_t n, size_t counted)
   return w->code == MAFAT_OK;
 }
 
-/* Finds or adds the value of a name; `keep`: copy the name. */
+/* Finds or adds the value with a name. A new value's name is copied if `keep`. */
 static struct mafat_onnx_value *refer(struct mafat_onnx_reader *r, struct mafat_wire *w,
                                       const char *name, bool keep)
 {

@@ -10,10 +10,10 @@ struct name_entry {
   void *meaning;
 };
 
-/* A branch: below it, all names agree up to one bit, and the sides differ in it. */
+/* A branch of the tree. All names below it agree up to one bit, in which its two sides differ. */
 struct fork {
   size_t byte;
-  unsigned char others; /* mask of the byte's other bits */
+  unsigned char others; /* the byte with all bits set but the one that differs */
   int any;              /* index of some name below the branch */
   int sides[2];         /* bit is 0, bit is 1: index of a branch, or ~index of an entry */
 };

@@ -1,5 +1,5 @@
-/* Reads NodeProto and AttributeProto. Called by formats/onnx/graph.c; the importers look up
- * attributes here. Allocates in the model's memory. */
+/* Reads NodeProto and AttributeProto. Called by formats/onnx/graph.c; the other files of
+ * formats/onnx look up attributes here. Allocates in the model's memory. */
 #include "formats/onnx/reader.h"
 
 #include <string.h>
@@ -44,8 +44,8 @@ const char *mafat_onnx_attribute_type_name(int type)
 
 /* ---- attributes ---- */
 
-/* Counts the elements of a list over all occurrences of its field. A string is an occurrence of its
- * own. */
+/* Counts the elements of a list over all occurrences of its field. An occurrence holds any number
+ * of numbers, or one string. */
 static uint64_t count_list(struct mafat_wire w, int field, int *code)
 {
   enum mafat_wire_type type =
@@ -75,7 +75,7 @@ static void read_numbers(struct mafat_wire *w, const struct mafat_wire_field *f,
   if (numbers.code) w->code = numbers.code;
 }
 
-/* Reads numbers or strings from any number of fields. */
+/* Reads a list of numbers or strings from all occurrences of its field. */
 static int read_list(struct mafat_onnx_reader *r, struct mafat_wire w,
                      struct mafat_onnx_attribute *a)
 {

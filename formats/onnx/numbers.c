@@ -51,7 +51,8 @@ static bool is_whole(int type)
          type == MAFAT_ONNX_INT32 || type == MAFAT_ONNX_UINT64 || type == MAFAT_ONNX_INT64;
 }
 
-/* Stores element i, converted from its form in memory. False: not representable as int64. */
+/* Converts the bytes of an element to a number and stores it as number i of `to`. False: it is not
+ * representable as int64. */
 static bool put(const struct sink *to, size_t i, int type, const char *from)
 {
   if (to->ints) {
@@ -89,7 +90,7 @@ static int check_narrow(const struct mafat_onnx_tensor *t, const struct mafat_wi
                                 mafat_onnx_type_name(t->type));
 }
 
-/* Reads elements [first, first + n) that are stored in place, as in memory. */
+/* Reads elements [first, first + n) of a tensor in the form MAFAT_ONNX_PLACE. */
 static int read_place(struct mafat_wire_source *s, const struct mafat_onnx_tensor *t,
                       uint64_t first, size_t n, const struct sink *to)
 {
@@ -108,7 +109,7 @@ static int read_place(struct mafat_wire_source *s, const struct mafat_onnx_tenso
   return MAFAT_OK;
 }
 
-/* Reads elements [first, first + n) from the typed fields of a message. */
+/* Reads elements [first, first + n) of a tensor in the form MAFAT_ONNX_WIRE. */
 static int read_wire(struct mafat_wire_source *s, const struct mafat_onnx_tensor *t, uint64_t first,
                      size_t n, const struct sink *to)
 {

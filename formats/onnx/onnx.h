@@ -66,7 +66,8 @@ struct mafat_onnx_info {
 struct mafat_onnx_value {
   const char *name;
   int index;     /* index among the model's values */
-  /* node outputs and initializers with that name: 1 if valid; 0 or 1 for inputs of the model */
+  /* number of node outputs and initializers with that name; in a valid model 1, and for an input of
+   * the model 0 or 1 */
   int makers;
   int node;      /* first node that makes it; -1: none */
   bool is_input; /* input of the model; an initializer, if present, takes precedence */
@@ -124,11 +125,11 @@ struct mafat_onnx_names;
 /* A file that holds constants. */
 struct mafat_onnx_file {
   const char *path;
-  struct mafat_file_state state; /* state when it was first opened; unknown: not yet */
+  struct mafat_file_state state; /* when the file was first opened; unknown before */
 };
 
 struct mafat_onnx {
-  struct mafat_model_file *file; /* owned by the reader */
+  struct mafat_model_file *file; /* owned by the caller of mafat_onnx_read */
   int64_t ir_version;
   int n_opsets, n_nodes, n_inputs, n_outputs, n_properties;
   const struct mafat_onnx_opset *opsets; /* of ONNX's own domain only */
@@ -158,8 +159,8 @@ void mafat_onnx_close(struct mafat_onnx **model);
  * MAFAT_EFORMAT: wrong number of elements. */
 int mafat_onnx_bind(struct mafat_onnx *m, const char *name, const char *path,
                     struct mafat_diagnostic *d);
-/* Does so for each "NAME=FILE" in `given`, where NAME is an input of the model. MAFAT_EINVAL: no
- * such input; MAFAT_EFORMAT: another type or other dimensions. */
+/* Calls mafat_onnx_bind for each "NAME=FILE" in `given`, where NAME is an input of the model.
+ * MAFAT_EINVAL: no such input; MAFAT_EFORMAT: the file has another type or other dimensions. */
 int mafat_onnx_give(struct mafat_onnx *m, const struct mafat_given *given,
                     struct mafat_diagnostic *d);
 
@@ -178,9 +179,9 @@ const struct mafat_onnx_attribute *mafat_onnx_attribute(const struct mafat_onnx_
 /* Version of ONNX's own domain; 0: not imported, or another domain. */
 int64_t mafat_onnx_opset(const struct mafat_onnx *m, const char *domain);
 
-/* Reads elements [first, first + n) of a tensor: integers and bools, or numbers of any type.
- * MAFAT_EUNSUPPORTED: another type; MAFAT_EINVAL: out of range; MAFAT_EFORMAT: invalid for the
- * type. */
+/* Read elements [first, first + n) of a tensor: the first function integers and bools, the second
+ * numbers of any type. MAFAT_EUNSUPPORTED: another type; MAFAT_EINVAL: the tensor has fewer
+ * elements; MAFAT_EFORMAT: a number is invalid for the type. */
 int mafat_onnx_tensor_ints(const struct mafat_onnx *m, const struct mafat_onnx_tensor *t,
                            uint64_t first, size_t n, int64_t *to, struct mafat_diagnostic *d);
 int mafat_onnx_tensor_doubles(const struct mafat_onnx *m, const struct mafat_onnx_tensor *t,

@@ -4,7 +4,7 @@
 
 /* Deferred padding of a value: rows before and after, columns before and after. */
 struct mafat_onnx_pads {
-  int value; /* index in the model */
+  int value; /* index of the value in the model */
   int rows[2], columns[2];
 };
 
@@ -63,8 +63,8 @@ static bool can_pad(const struct mafat_onnx_importer *i, const struct mafat_onnx
   return convolves && has_explicit_pads(n) && (!number || is_zero_to(i, n, *number));
 }
 
-/* Counts such convolutions that read the value. *names: a QuantizeLinear or DequantizeLinear that
- * reads it; NULL: none. */
+/* Counts the convolutions that read the value and can do the padding. Sets *names to a
+ * QuantizeLinear or DequantizeLinear that reads the value; NULL: none. */
 static int count(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v,
                  const int *number, const struct mafat_onnx_node **names)
 {
@@ -86,7 +86,7 @@ static int count(const struct mafat_onnx_importer *i, const struct mafat_onnx_va
 static bool only_windows_read(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v,
                               const int *number)
 {
-  enum { BETWEEN = 2 }; /* most nodes between */
+  enum { BETWEEN = 2 }; /* most nodes between the value and the convolutions */
   const struct mafat_onnx_node *names;
   for (int k = 0; k <= BETWEEN; k++) {
     int readers = i->values[v->index].readers;

@@ -1,6 +1,6 @@
-/* Preprocessing of pictures declared by an ONNX file, in properties that begin with "Image."
- * (ONNX's docs/MetadataProps.md), and the layout of picture inputs. Called by
- * formats/onnx/import.c. Pure functions. */
+/* Reads how pictures must be preprocessed, which an ONNX file declares in properties that begin
+ * with "Image." (ONNX's docs/MetadataProps.md), and finds the layout of inputs. Called by
+ * formats/onnx/import.c. Touches only its arguments. */
 #include "formats/onnx/importer.h"
 
 #include <string.h>

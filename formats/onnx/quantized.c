@@ -1,5 +1,6 @@
-/* Reads and checks quantization parameters, each once, and dequantizes constants. Called by the
- * importers in formats/onnx. */
+/* Reads and checks the quantization parameters that nodes declare, and dequantizes constants.
+ * Called by the importers in formats/onnx. Reads constants of the model's files; adds layers to the
+ * graph, and values to the network. */
 #include "formats/onnx/importer.h"
 
 #include "formats/graph/places.h"
