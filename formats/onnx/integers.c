@@ -2,8 +2,8 @@
  * output is the same map, marked as dequantized, until an operator needs floats. Operators that
  * only move elements pass the mark on. An operator between DequantizeLinear and QuantizeLinear is
  * computed in integers, as one layer, if the kernels support it. For all others the floats are
- * computed, as ONNX specifies. Called by formats/onnx/import.c for each node; import_shape.c and
- * takes.c call its helpers. Adds layers to the graph. */
+ * computed, as ONNX specifies. Called by formats/onnx/import.c for each node, and by import_shape.c
+ * for the value of pads. Adds layers to the graph. */
 #include "formats/onnx/importer.h"
 
 static bool is_map(const struct mafat_onnx_importer *i, const struct mafat_value *v)

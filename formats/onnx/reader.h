@@ -22,7 +22,7 @@ enum { MAFAT_ONNX_MAX_TEXT = 4096 }; /* longest name or text */
 
 /* Allocates from the model's memory. NULL: w has failed. */
 void *mafat_onnx_take(struct mafat_onnx_reader *r, struct mafat_wire *w, size_t n, size_t bytes);
-/* Copies a field's text, which lives as long as the model. */
+/* Copies a field's text to the model's memory. Returns "" if w has failed. */
 const char *mafat_onnx_text(struct mafat_onnx_reader *r, struct mafat_wire *w,
                             const struct mafat_wire_field *f);
 /* True if a list of `counted` entries still has room for entry n. If not, the file has changed
@@ -31,7 +31,7 @@ bool mafat_onnx_is_short(struct mafat_wire *w, size_t n, size_t counted);
 /* Finds or adds the value with that name; it lives as long as the model. NULL: w has failed. */
 struct mafat_onnx_value *mafat_onnx_refer(struct mafat_onnx_reader *r, struct mafat_wire *w,
                                           const char *name);
-/* The same by the field's text; "" returns NULL. */
+/* Like mafat_onnx_refer, with the field's text as the name. NULL also if the text is "". */
 struct mafat_onnx_value *mafat_onnx_refer_field(struct mafat_onnx_reader *r, struct mafat_wire *w,
                                                 const struct mafat_wire_field *f);
 /* Finds the value whose name is in field `number` of a message; NULL: none, or the message is
@@ -64,7 +64,7 @@ int mafat_onnx_read_tensor_file(struct mafat_onnx *m, const char *path,
 int mafat_onnx_typed_field(int type);
 /* Returns the wire type of that field's elements. */
 enum mafat_wire_type mafat_onnx_typed_wire(int field);
-/* Normalizes the two names of ONNX's own domain. */
+/* Returns "" for "ai.onnx", because ONNX's own domain has both names; other names unchanged. */
 const char *mafat_onnx_domain(const char *name);
 
 #endif

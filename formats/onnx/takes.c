@@ -175,21 +175,21 @@ bool mafat_onnx_is_mode(const struct mafat_onnx_importer *i, const char *mode)
          strcmp(declared, mode) == 0;
 }
 
-/* Only linear interpolation computes. Nearest moves elements (integers.c). */
+/* True for linear interpolation. Nearest only moves elements (integers.c). */
 static bool can_resize(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
   return mafat_onnx_is_mode(i, "linear") && can_map(i, to);
 }
 
-/* Any axis is possible. network/kinds/normalize.c checks the output's scale. */
+/* True along any axis. network/kinds/normalize.c checks the output's scale. */
 static bool can_softmax(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
   (void)to;
   return is_map(i, mafat_onnx_in(i, 0));
 }
 
-/* Only over the last dimension, with as many constant float factors and offsets as it has
- * elements. */
+/* True for a normalization over the last dimension, with as many constant float factors and offsets
+ * as that dimension has elements. */
 static bool can_layer_norm(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
   const struct mafat_value *in = mafat_onnx_in(i, 0);

@@ -20,7 +20,8 @@ enum { EXTERNAL = 1, MAX_PATH = 8192 };
 
 static const struct {
   const char *name;
-  /* bytes in memory; number of the typed field; entries of it per element */
+  /* bytes of an element in memory; number of the TensorProto field for elements of this type;
+   * entries of that field per element */
   unsigned char bytes, field, numbers;
   const char *array; /* NumPy's name; NULL: none */
 } types[MAFAT_ONNX_N_TYPES] = {
@@ -194,7 +195,7 @@ static void read_field(struct mafat_onnx_reader *r, struct mafat_wire *w,
 
 /* ---- checks ---- */
 
-/* Computes elements and bytes from the dimensions. */
+/* Computes the number of elements and of their bytes from the dimensions. */
 static int measure(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct data *data,
                    struct mafat_onnx_tensor *t)
 {
@@ -304,7 +305,8 @@ static int place_raw(struct mafat_wire *w, const struct data *data, struct mafat
   return MAFAT_OK;
 }
 
-/* Elements in a typed field: packed floats are stored as in memory; others have to be decoded. */
+/* Locates elements in a typed field. Packed floats are stored as in memory; others must be
+ * decoded. */
 static int place_typed(struct mafat_wire *w, const struct data *data,
                        const struct mafat_wire *whole, struct mafat_onnx_tensor *t)
 {

@@ -1,6 +1,6 @@
 /* Tracks which values have an integer type. Arithmetic is done on reals, whatever the declared
- * type, but quotients of integers and casts to them must be truncated. Called by the importers in
- * formats/onnx. Sets the importer's flags `whole`. */
+ * type, but quotients of integers and casts to integers must be truncated. Called by the importers
+ * in formats/onnx. Sets the importer's flags `whole`. */
 #include "formats/onnx/importer.h"
 
 bool mafat_onnx_is_whole_type(int type)

@@ -1,5 +1,5 @@
 /* Decodes Protocol Buffers from a file. Called by the files of the ONNX reader (formats/onnx).
- * Reads through the file's window; allocates nothing. */
+ * Reads the file through base/model_file.h; allocates nothing. */
 #include "formats/onnx/wire.h"
 
 #include <stdarg.h>
@@ -56,7 +56,8 @@ int mafat_wire_fail(struct mafat_wire *w, int code, const char *format, ...)
 
 /* ---- bytes ---- */
 
-/* Returns at most n bytes from w's position, fewer at its end. NULL: failure. */
+/* Returns the next *n bytes of w without moving its position. If fewer are left, reduces *n. NULL:
+ * w has failed. */
 static const unsigned char *peek(struct mafat_wire *w, size_t *n)
 {
   const char *bytes;

@@ -49,7 +49,8 @@ struct mafat_wire_field {
 
 /* Returns the whole file as a message. */
 struct mafat_wire mafat_wire_whole(struct mafat_wire_source *source);
-/* Returns the content of a field as a message, which has failed if the field has another type. */
+/* Returns the content of a field as a message. It has failed if the field's type is not
+ * MAFAT_WIRE_BYTES. */
 struct mafat_wire mafat_wire_message(const struct mafat_wire *w, const struct mafat_wire_field *f);
 /* Reads the next field's number and type, and skips its content. False: no more, or a failure. */
 bool mafat_wire_next(struct mafat_wire *w, struct mafat_wire_field *f);
@@ -71,8 +72,8 @@ float mafat_wire_float(struct mafat_wire *w, const struct mafat_wire_field *f);
 /* Copies a text of f->bytes bytes without NUL, and appends a NUL. */
 void mafat_wire_text(struct mafat_wire *w, const struct mafat_wire_field *f, char *to);
 
-/* Returns the elements in one occurrence of a repeated field, packed or not, to be read by
- * mafat_wire_number. `type`: wire type of an element. */
+/* Returns one occurrence of a repeated field, packed or not, as a message whose elements
+ * mafat_wire_number reads. `type`: wire type of an element. */
 struct mafat_wire mafat_wire_numbers(const struct mafat_wire *w, const struct mafat_wire_field *f,
                                      enum mafat_wire_type type);
 /* Reads the next element. False: no more, or a failure. */

@@ -1,6 +1,6 @@
 /* Converts a float network to one with quantized layers, by a packed file's table. Called by
- * formats/packed/network.c when a file is opened, and by api/packing when it is written. Allocates
- * the new layers. */
+ * formats/packed (network.c, index.c) when a file is opened, and by api/packing when it is written.
+ * Allocates the new layers, which the network owns, and the table. */
 #include "formats/packed/activations.h"
 
 #include "network/constant.h"
@@ -195,7 +195,8 @@ static void note_readers(const struct making *m)
       m->for_floats[mafat_network_output(n, last, k)] = true;
 }
 
-/* Numbers the conversions of a layer's second and later outputs, from `next` on. */
+/* Numbers the layers that convert a layer's second and later outputs, from `next` on; returns the
+ * next number. */
 static int place_more(const struct making *m, int layer, int next)
 {
   for (int k = 1; k < mafat_layer_n_outputs(&m->n->layers[layer]); k++) {

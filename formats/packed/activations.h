@@ -2,13 +2,13 @@
  *
  * The table (doc/packed.md) lists the layers that compute in integers and their quantization
  * parameters. Packing and running call the same function below, so both get the same network. Later
- * stages cannot tell it from a network whose file has integers.
+ * stages cannot tell that network from one whose file has integers.
  *
  * A layer *computes* in integers if the table says so; then its operands and its output are
  * integers. Quantize layers convert between such layers and the others: they follow the producer,
- * once for all readers. Rounding follows ONNX's rule, so a sum is rounded once. Bounds (relu)
- * become the output's range; a leaky rectifier goes into the factors of the sums; other functions
- * become a table layer after the sums.
+ * once for all readers. Rounding follows ONNX's rule, so a sum is rounded once. Activations that
+ * are bounds (relu) become the output's range. A leaky rectifier becomes another factor for
+ * negative sums. Other functions become a table layer after the sums.
  *
  * Included by api/packing/calibrate.h, formats/packed/model.h and runner/weights/equalize.h;
  * called by formats/packed/network.c and api/packing. Allocates the new layers. */
@@ -17,12 +17,12 @@
 
 #include "network/network.h"
 
-/* weights per filter: sums of byte products stay below 2^30 */
+/* most weights per filter: sums of byte products then stay below 2^30 */
 enum { MAFAT_ACTIVATIONS_MOST_ROW = 1 << 15 };
 
 /* Entry of the table, for one tensor of the float network. */
 struct mafat_activation_numbers {
-  int tensor;
+  int tensor;                 /* index in the float network */
   float scale;                /* real = scale * (value - zero) */
   float before_scale;         /* scale of the sums before a table function; 0: no table */
   unsigned char zero, before_zero;
@@ -43,15 +43,16 @@ bool mafat_activations_is_scale(float scale);
 
 /* True if this layer of the float network can compute in integers. */
 bool mafat_activations_can_compute(const struct mafat_network *n, int layer);
-/* True if the layer's activation then becomes a table layer after the sums. */
+/* True if the activation of the layer becomes a table layer when the layer computes in integers. */
 bool mafat_activations_has_table(const struct mafat_layer *l);
 
-/* Groups tensors that must share scale and zero point: maps read as one, and inputs and outputs of
- * layers that keep values unchanged. same[tensor] is the first tensor of its group. */
+/* Groups tensors that must share scale and zero point: tensors that one operand reads, and inputs
+ * and outputs of layers that keep values unchanged. Sets same[tensor] to the first tensor of its
+ * group. */
 void mafat_activations_find_classes(const struct mafat_activations *a,
                                     const struct mafat_network *n, int *same);
 
-/* Tensors of the new network that stand for one tensor of the float network. */
+/* Indices of the tensors of the new network that stand for one tensor of the float network. */
 struct mafat_activations_places {
   int made;    /* output of the layer itself */
   int put;     /* output after the table layer; the same if there is none */

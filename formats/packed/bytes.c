@@ -1,5 +1,5 @@
-/* Serialization of integers and words. Called by formats/packed (index.c, graph.c). Grows the
- * output buffer. */
+/* Writes integers and strings to a byte buffer, and reads them from one. Called by formats/packed
+ * (index.c, graph.c). Grows the output buffer, which the caller frees. */
 #include "formats/packed/bytes.h"
 
 #include "base/part.h"

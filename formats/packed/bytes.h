@@ -1,4 +1,4 @@
-/* Writes and reads little-endian integers and words in a byte buffer. Included by
+/* Writes and reads little-endian integers and words (strings) in a byte buffer. Included by
  * formats/packed/graph.h and formats/packed/index.h; called by formats/packed (index.c, graph.c).
  * Grows the output buffer. */
 #ifndef MAFAT_FORMATS_PACKED_BYTES_H

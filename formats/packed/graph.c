@@ -1,5 +1,6 @@
 /* Reads and writes the embedded graph of packed ONNX and TFLite models. Called by formats/packed
- * (index.c, network.c, identity.c) and api/packing/pack.c. Allocates. */
+ * (index.c, network.c, identity.c) and api/packing/pack.c. Reads model files; allocates networks
+ * and embedded graphs, which the caller closes. */
 #include "formats/packed/graph.h"
 
 #include "formats/packed/hash.h"
@@ -103,7 +104,8 @@ int mafat_packed_graph_network(struct mafat_network **out, const struct mafat_pa
 
 /* ---- the index ---- */
 
-/* Reads the ranges of one file; e may be NULL. Returns NULL or the error. */
+/* Reads the ranges of one file of the model from the index. e NULL: only checks and counts them.
+ * Returns NULL or the error. */
 static const char *read_ranges(struct mafat_packed *p, struct mafat_bytes_reader *from,
                                struct mafat_embedded_graph_file *f, struct mafat_embedded_graph *e)
 {
@@ -124,7 +126,8 @@ static const char *read_ranges(struct mafat_packed *p, struct mafat_bytes_reader
   return NULL;
 }
 
-/* Reads a file of the model: its name, the input it is given for, its length, its ranges. */
+/* Reads the index's entry of one file of the model: its name, the input that it replaces (if
+ * `given`), its length and its ranges. File 0 is the model itself. Returns NULL or the error. */
 static const char *read_file(struct mafat_packed *p, struct mafat_bytes_reader *from, int number,
                              bool given, struct mafat_embedded_graph *e)
 {
@@ -139,7 +142,8 @@ static const char *read_file(struct mafat_packed *p, struct mafat_bytes_reader *
   return read_ranges(p, from, &e->files[number], e);
 }
 
-/* Finds the reader by a format's name in the index. *given: it has the suffix. NULL: unknown. */
+/* Finds the reader by a format's name in the index; NULL: unknown. Sets *given to true if the name
+ * has the suffix with_constants. */
 static const struct mafat_reader *find_reader(bool *given, const char *word)
 {
   char name[40];

@@ -8,7 +8,8 @@
  * version of the importer makes a different network, the hash of the network and of its constants'
  * locations differs, and the file is rejected.
  *
- * Included by api/packing and formats/packed. Allocates. */
+ * Included by api/packing and formats/packed. Reads model files; allocates networks and embedded
+ * graphs, which the caller closes. */
 #ifndef MAFAT_FORMATS_PACKED_GRAPH_H
 #define MAFAT_FORMATS_PACKED_GRAPH_H
 
@@ -17,7 +18,8 @@
 #include "formats/readers.h"
 
 /* Reads the network of an ONNX or TFLite file, and records the embedded graph for it. given: inputs
- * to be replaced by constants. The caller closes both. Errors of the readers. */
+ * to be replaced by constants. The caller closes both. Fails with the errors of the format's
+ * reader. */
 int mafat_packed_graph_read(struct mafat_network **out,
                             struct mafat_embedded_graph **embedded_graph,
                             struct mafat_model_source *source, const struct mafat_given *given,
@@ -31,7 +33,7 @@ int mafat_packed_graph_network(struct mafat_network **out, const struct mafat_pa
  * p->embedded_graph_bytes and, if `wanted`, p->embedded_graph. Returns NULL or the error. */
 const char *mafat_packed_graph_index_read(struct mafat_packed *p, struct mafat_bytes_reader *from,
                                           bool wanted);
-/* Writes that part of the index. Failures are recorded in `to`. */
+/* Writes the embedded graph's part of the index. Failures are recorded in `to`. */
 void mafat_packed_graph_index_write(const struct mafat_packed *p,
                                     const struct mafat_embedded_graph *embedded_graph,
                                     struct mafat_bytes *to);

@@ -25,7 +25,7 @@ static uint32_t coefficient_of(uint64_t at)
   return (uint32_t)(at / sizeof(uint32_t)) * 0x9e3779b1u;
 }
 
-/* Returns the checksum of n bytes that are part of one word; those of its parts add up. */
+/* Returns the checksum of n bytes inside one word. The checksums of a word's parts add up. */
 static uint64_t checksum_part(const char *from, uint64_t at, size_t n)
 {
   uint32_t word = 0;

@@ -41,7 +41,7 @@ static uint64_t hash_weights(uint64_t hash, const struct mafat_layer *l)
   hash = hash_number(hash, (uint64_t)l->in.c);
   hash = hash_number(hash, (uint64_t)l->out.c);
   hash = hash_number(hash, l->batch_normalize);
-  if (!convolves) hash = hash_shape(hash, l->in); /* other kinds do not depend on the map's size */
+  if (!convolves) hash = hash_shape(hash, l->in); /* convolutions' weights suit any map size */
   if (mafat_layer_is_flat(l) || mafat_layer_weights_form(l) == MAFAT_WEIGHTS_AFFINE) return hash;
   hash = hash_number(hash, (uint64_t)l->window.y.size);
   if (l->window.x.size != l->window.y.size) hash = hash_number(hash, (uint64_t)l->window.x.size);

@@ -5,10 +5,11 @@
 
 #include "network/network.h"
 
-/* Returns the hash of all properties of a network that packed weights depend on. version: of the
- * format. */
+/* Returns the hash of all properties of a network that packed weights depend on. version: format
+ * version of the packed file. */
 uint64_t mafat_packed_network_hash(const struct mafat_network *n, unsigned version);
-/* The same without quantization parameters; equal for float networks. */
+/* Like mafat_packed_network_hash, without the quantization parameters. For a float network, both
+ * hashes are equal. */
 uint64_t mafat_packed_shapes_hash(const struct mafat_network *n, unsigned version);
 
 #endif

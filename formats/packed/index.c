@@ -1,5 +1,6 @@
-/* Reads and writes the index of packed files. Called by formats/packed/packed.c. Allocates the
- * cfg or embedded graph, and the table of activations. */
+/* Reads and writes the index of packed files, in memory. Called by formats/packed/packed.c.
+ * Allocates the cfg or embedded graph, and the table of activations, which struct mafat_packed
+ * owns. */
 #include "formats/packed/index.h"
 
 #include "base/part.h"
@@ -23,7 +24,8 @@ static int damaged(const struct index *i, const char *what)
 
 /* ---- the graph ---- */
 
-/* Allocates a cfg, with a copy of the index that its sections point into. */
+/* Allocates a cfg, and in cfg->text a copy of the rest of the index, into which its sections will
+ * point. */
 static struct mafat_cfg *begin_graph(const struct index *i, uint32_t n_operators,
                                      uint32_t n_parameters)
 {
@@ -41,8 +43,8 @@ static struct mafat_cfg *begin_graph(const struct index *i, uint32_t n_operators
   return NULL;
 }
 
-/* Reads an operator and its parameters. False: more than declared, or more than a section may
- * have. */
+/* Reads an operator and its parameters. False: it has more than *parameters_left parameters, or
+ * more than a section may have. */
 static bool read_operator(struct mafat_bytes_reader *r, struct mafat_cfg *cfg,
                           uint32_t *parameters_left)
 {
@@ -61,7 +63,7 @@ static bool read_operator(struct mafat_bytes_reader *r, struct mafat_cfg *cfg,
   return true;
 }
 
-/* Reads the operators as a cfg; p->graph keeps it if `wanted`. */
+/* Reads the operators as a cfg, which p->graph keeps if `wanted`. */
 static int read_graph(struct mafat_packed *p, struct index *i, bool wanted)
 {
   enum { LEAST_OPERATOR = 13, LEAST_PARAMETER = 10 }; /* minimum bytes of each */
@@ -89,7 +91,8 @@ static int read_graph(struct mafat_packed *p, struct index *i, bool wanted)
   return good ? MAFAT_OK : damaged(i, "an operator is invalid");
 }
 
-/* Returns the name of the kind of layer `layer` of the cfg. n may have more layers between. */
+/* Returns the name of the kind of layer `layer` of the cfg. Network n may have additional layers,
+ * which were inserted for quantized activations. */
 static const char *name_of(const struct mafat_network *n, const struct mafat_packed_origin *origin,
                            int layer)
 {
@@ -136,7 +139,8 @@ static bool find_type(enum mafat_dtype *type, const char *word)
   return false;
 }
 
-/* Reads the entry of a layer with weights, whose index is at least `next`. */
+/* Reads the entry of a layer with weights. Its index must be at least *next, which becomes the
+ * index after it. */
 static int read_constant(struct mafat_packed *p, struct index *i, int *next)
 {
   uint32_t layer = mafat_bytes_u32(&i->bytes);
@@ -198,8 +202,8 @@ static uint32_t bits_of(float x)
   return bits;
 }
 
-/* Reads an entry of the table of activations. False: a value is out of its type's range. The rest
- * is checked with the network. */
+/* Reads an entry of the table of activations. False: a value is out of its type's range.
+ * mafat_activations_apply checks the rest. */
 static bool read_numbers(struct mafat_bytes_reader *r, struct mafat_activation_numbers *a)
 {
   uint32_t operator = mafat_bytes_u32(r), computes = mafat_bytes_u32(r), zero, before_zero;
@@ -248,7 +252,7 @@ static void write_activations(const struct mafat_activations *a, struct mafat_by
 
 /* ---- whole index ---- */
 
-/* Reads which Darknet fork's names the operators have. */
+/* Reads the name of the Darknet fork whose operators the file has. */
 static int read_fork(struct mafat_packed *p, struct index *i)
 {
   const char *words = mafat_bytes_word(&i->bytes);
