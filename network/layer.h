@@ -128,7 +128,7 @@ struct mafat_head {
   enum mafat_nms nms : 8; /* yolo, Gaussian_yolo: nms_kind; the last head's applies to all boxes */
   enum mafat_point point : 8;     /* Gaussian_yolo: yolo_point */
   bool new_coords; /* yolo: coordinates are already activated, and sizes are squared */
-  bool softmax, background;       /* region, detection */
+  bool softmax, background;       /* region; softmax: also detection */
   bool sqrt;                      /* detection: sizes are stored as square roots */
 };
 

@@ -1,5 +1,5 @@
 /* A network as plain data: layers, shapes, edges. A reader in formats/ creates it without reading
- * weights. It does not change afterwards.
+ * weights. It does not change after the model is opened.
  *
  * A network consists of *operators*: its layers and its inputs. Inputs read no tensor; a run reads
  * their rows from a source. A *tensor* is one of an operator's outputs; most operators have one.

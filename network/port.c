@@ -1,6 +1,6 @@
-/* Mapping between a port's dimensions and its map, and the order of an input file. Called when
- * models run, by api/ports.c and runner/engine. Separate from view.c, whose code is dropped from
- * memory after a model is read. Pure functions. */
+/* Mapping between a port's dimensions and its map, and the storage order of input files. Called
+ * when models run, by api/ports.c and runner/engine. Separate from view.c, whose code is dropped
+ * from memory after a model is read. Pure functions. */
 #include "network/port.h"
 
 void mafat_view_planes(struct mafat_view *view, struct mafat_shape shape)
@@ -52,7 +52,8 @@ static void set_strides(struct mafat_file_order *o)
   for (int k = o->view.n_atoms; k-- > 0; stride *= o->view.atoms[k].size) o->strides[k] = stride;
 }
 
-/* Removes an axis that selects a plane or a row: it does not count in strides within a row. */
+/* Sets the strides of an axis to 0, because the axis selects a plane or a row, and strides count
+ * elements within a row. */
 static void forget_axis(struct mafat_file_order *o, int axis)
 {
   for (int k = 0; k < o->view.n_atoms; k++)

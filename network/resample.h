@@ -18,7 +18,7 @@ enum mafat_interpolation {
  * ONNX's Resize. */
 enum mafat_coordinates {
   MAFAT_COORDINATES_HALF_PIXEL,           /* (x + 0.5) / scale - 0.5; TFLite: half_pixel_centers */
-  /* the same, centred on the middle of in * scale outputs */
+  /* half_pixel, shifted so that the middle of the output is at the middle of the input */
   MAFAT_COORDINATES_HALF_PIXEL_SYMMETRIC,
   MAFAT_COORDINATES_PYTORCH_HALF_PIXEL,   /* half_pixel, but 0 for a single output */
   MAFAT_COORDINATES_ALIGN_CORNERS,        /* x * (in - 1) / (in * scale - 1) */

@@ -2,9 +2,10 @@
  *
  * A file has a header of three int32 (major, minor, revision) and `seen` (8 bytes from version 0.2
  * on, else 4; some exporters write the other size). In the oldest files three floats stand in place
- * of the integers. Each layer follows with biases, [scales, means, variances], weights; connected
- * layers with biases, weights, [scales, means, variances]. All values are little-endian float32. If
- * major or minor exceeds 1000, the weights of connected layers are stored transposed.
+ * of the integers. Then come the layers, each with its biases, [scales, means, variances] and
+ * weights; in connected layers the weights come before [scales, means, variances]. All values are
+ * little-endian float32. If major or minor exceeds 1000, the weights of connected layers are stored
+ * transposed.
  *
  * Included by formats/darknet/darknet.c and runner/weights/weights_file.c. Allocates the table of
  * locations. */

@@ -1,6 +1,6 @@
 /* Detects the Darknet fork of a cfg by sections, keys and activations that only AlexeyAB's fork
- * reads; names of the forks. Called by formats/darknet/darknet.c, formats/packed/index.c and api/.
- * Pure functions. */
+ * reads. Converts forks to their names and back. Called by formats/darknet/darknet.c,
+ * formats/packed/index.c and api/. Pure functions. */
 #include "formats/darknet/fork.h"
 
 #include "base/part.h"

@@ -31,8 +31,9 @@ int mafat_graph_reduce(struct mafat_graph *g, struct mafat_value *out, const str
  * to their indices in the dimension. Both are empty values that the caller clears. */
 int mafat_graph_topk(struct mafat_graph *g, struct mafat_value *values, struct mafat_value *places,
                      const struct mafat_value *in, int dim, long long k, bool smallest);
-/* Selects elements of one dimension by the indices in `places`, whose dimensions replace it. If the
- * indices are known only at run time, `in` must be a constant of two dimensions, and dim 0. */
+/* Selects elements of dimension `dim` by the indices in `places`. In the result, the dimensions of
+ * `places` replace dimension `dim`. If the indices are known only at run time, `in` must be a
+ * constant of two dimensions, and `dim` must be 0. */
 int mafat_graph_gather(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                        const struct mafat_value *places, int dim);
 

@@ -94,8 +94,8 @@ static int combine_affine(struct mafat_graph *g, struct mafat_value *out,
   return code;
 }
 
-/* True if the constant has one value per channel, or a single one. axes: of the map's
- * dimensions. */
+/* True if the constant has one value per channel, or a single one. axes[k] is the axis of dimension
+ * k of the map. */
 static bool is_by_channel(const struct mafat_value *map, const struct mafat_value *c,
                           const int *axes)
 {
@@ -163,12 +163,13 @@ static int combine_constant(struct mafat_graph *g, struct mafat_value *out,
 
 /* ---- two maps ---- */
 
-/* Parameters of the layer that computes an operator; reversed: its operands are exchanged. */
+/* Parameters of the layer that computes an operator. */
 struct blending {
   enum mafat_blend blend;
   float alpha, beta;
 };
 
+/* reversed: the first operand of the layer is the second one of the operator. */
 static struct blending parameters_of(enum mafat_graph_binary op, bool reversed)
 {
   switch (op) {

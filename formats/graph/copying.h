@@ -5,8 +5,9 @@
 
 #include "formats/graph/graph.h"
 
-/* Adds a copy layer with room for n_parts parts. Its output has these dimensions on these axes;
- * *view describes it. NULL: failed, with a message. */
+/* Adds a copy layer with room for n_parts parts. Its output has dimensions `dims`, with dimension k
+ * on axis axes[k]; *view becomes the output's view. NULL: failed, and the diagnostic has the
+ * reason. */
 struct mafat_layer *mafat_graph_begin_copy(struct mafat_graph *g, int n_parts, int n_dims,
                                            const long long *dims, const int *axes,
                                            struct mafat_view *view);

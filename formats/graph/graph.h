@@ -22,7 +22,8 @@ enum { MAFAT_GRAPH_PAD = 114 };
 enum mafat_value_form {
   MAFAT_VALUE_NONE,    /* absent input */
   MAFAT_VALUE_MAP,     /* map, described by `sources` */
-  MAFAT_VALUE_PLACE,   /* constant in a file, or one repeated value; `place` says where */
+  /* constant in a file or in the network's values, or one repeated value; `place` says where */
+  MAFAT_VALUE_PLACE,
   MAFAT_VALUE_NUMBERS  /* constant in memory, in `numbers` */
 };
 

@@ -99,7 +99,7 @@ int mafat_graph_reshape_open(struct mafat_graph *g, struct mafat_value *out,
   return mafat_graph_reshape(g, out, in, n_dims, closed);
 }
 
-/* Reorders the values of a constant in memory to row-major, as its form requires. */
+/* Reorders the values of a constant in memory to row-major, as MAFAT_VALUE_NUMBERS requires. */
 static int settle_numbers(struct mafat_graph *g, struct mafat_value *v)
 {
   if (v->form != MAFAT_VALUE_NUMBERS) return MAFAT_OK;

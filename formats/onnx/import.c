@@ -1,6 +1,7 @@
 /* Imports ONNX models: checks operators and inputs, makes values, and calls the importer of each
- * node. Called by formats/readers.c through mafat_onnx_reader, and by formats/packed/graph.c; the
- * importers (import_*.c) call its helpers. Allocates the network. */
+ * node. Called by formats/readers.c and formats/packed/graph.c through mafat_onnx_reader; the
+ * importers (import_*.c and other files of formats/onnx) call its helpers. Reads the model's files;
+ * allocates the network, which the caller closes. */
 #include "formats/onnx/import.h"
 
 #include "formats/onnx/importer.h"

@@ -330,8 +330,8 @@ static int read_modes(struct mafat_onnx_importer *i, struct mafat_resample *r)
   return read_cubic(i, r);
 }
 
-/* Reads the output's sizes, or scales and computes the sizes. All scales are 0 if the node has
- * sizes. */
+/* Reads the output's sizes, or reads scales and computes the sizes from them. If the node declares
+ * sizes, all scales are set to 0. */
 static int read_sizes(struct mafat_onnx_importer *i, const struct mafat_value *in, long long *sizes,
                       double *scales)
 {

@@ -51,8 +51,8 @@ static int refuse_map(struct mafat_onnx_importer *i, const struct mafat_value *i
                           "expected an input of 3 or 4 dimensions, found %d", in->view.n_dims);
 }
 
-/* Returns input `index` as a map of one picture, with its channels on the channel axis. The caller
- * clears *own. */
+/* Sets *own to input `index` as a map with its channels on the channel axis; the caller clears it.
+ * Fails for a batch that is not supported (is_batch). */
 static int read_map(struct mafat_onnx_importer *i, int index, struct mafat_value *own)
 {
   struct mafat_value constant;

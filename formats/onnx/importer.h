@@ -25,8 +25,8 @@ struct mafat_onnx_importer {
   int64_t own_opset;           /* version of ONNX's own domain */
   int64_t opset;               /* version by which the current node's operator is imported */
   struct mafat_value *values;  /* [value of the model] */
-  /* [value of the model]: a map of integers that stands for dequantized floats; no node has needed
-   * the floats yet */
+  /* [value of the model]: true for a map of integers that stands for dequantized floats, which no
+   * node has needed yet */
   bool *dequantized;
   /* [value of the model]: true for outputs of nodes and inputs of the model with an integer type */
   bool *whole;
@@ -178,8 +178,9 @@ int mafat_onnx_quantized_constant(const struct mafat_onnx_importer *i, struct ma
 int mafat_onnx_dequantized(const struct mafat_onnx_importer *i, struct mafat_value *out,
                            const struct mafat_value *v);
 
-/* Imports a node with quantized inputs if its kernels can work on integers, together with the nodes
- * after it up to a QuantizeLinear; sets *done. Otherwise dequantizes the inputs. */
+/* If the current node has quantized inputs and its kernels can work on integers, imports it,
+ * together with the nodes after it up to a QuantizeLinear, and sets *done. Otherwise dequantizes
+ * its inputs. */
 int mafat_onnx_import_numbers(struct mafat_onnx_importer *i, bool *done);
 /* False if input `index` is a map of integers that is read as integers. True if it is absent, a
  * constant, a map of floats, or a map of integers that stands for floats. */
@@ -223,8 +224,8 @@ int mafat_onnx_pass_pads(struct mafat_onnx_importer *i);
  * after. */
 void mafat_onnx_take_pads(const struct mafat_onnx_importer *i, long long *pads);
 
-/* If this Mul or Div begins the operators of a GELU, imports all of them as one activation and sets
- * *done. */
+/* If the current node, a Mul or Div, begins the operators of a GELU, imports all of them as one
+ * activation and sets *done. */
 int mafat_onnx_fold_gelu(struct mafat_onnx_importer *i, bool *done);
 
 #endif

@@ -201,8 +201,8 @@ static int move(struct mafat_onnx_importer *i)
   return code;
 }
 
-/* Imports a Transpose of a quantized constant, or a Reshape of one with a single scale. The scales'
- * dimension is transposed, too. */
+/* If the node is a Transpose of a quantized constant, or a Reshape of a quantized constant with one
+ * scale, imports it and sets *done. The scales' dimension is transposed, too. */
 static int move_constant(struct mafat_onnx_importer *i, bool *done)
 {
   const struct mafat_value *in = mafat_onnx_in(i, 0);

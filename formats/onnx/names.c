@@ -59,8 +59,9 @@ static int side_of(const struct fork *f, const char *name, size_t length)
   return (int)((1 + (f->others | byte)) >> 8);
 }
 
-/* Returns the index of a name with the longest common prefix. Below a branch at a byte past the
- * name's end, all names begin with the same bytes, so any of them will do. */
+/* Returns the index of an entry whose name has the longest common prefix with `name`. Below a
+ * branch at a byte past the end of `name`, all names begin with the same bytes, so any of them will
+ * do. */
 static int closest(const struct mafat_onnx_names *names, const char *name, size_t length)
 {
   int at = names->root;
@@ -92,7 +93,8 @@ static bool grow(struct mafat_onnx_names *names)
   return true;
 }
 
-/* Returns the byte and bit of the first difference between two names; its other fields are 0. */
+/* Returns a branch with the byte and bit of the first difference between two names; its other
+ * fields are 0. */
 static struct fork fork_between(const char *name, const char *other)
 {
   struct fork f = {.byte = 0};

@@ -155,8 +155,8 @@ int mafat_onnx_read_one(struct mafat_onnx **out, const struct mafat_onnx_tensor 
 void mafat_onnx_close(struct mafat_onnx **model);
 
 /* Replaces the initializer of a value by the tensor in another file: a TensorProto if the path ends
- * in .pb, else raw elements of the declared type. MAFAT_EINVAL: no such value, or a node makes it;
- * MAFAT_EFORMAT: wrong number of elements. */
+ * in .pb, else raw elements of the declared type or a .npy file. MAFAT_EINVAL: no such value, or a
+ * node makes it; MAFAT_EFORMAT: wrong number of elements. */
 int mafat_onnx_bind(struct mafat_onnx *m, const char *name, const char *path,
                     struct mafat_diagnostic *d);
 /* Calls mafat_onnx_bind for each "NAME=FILE" in `given`, where NAME is an input of the model.
@@ -168,7 +168,8 @@ int mafat_onnx_give(struct mafat_onnx *m, const struct mafat_given *given,
 int mafat_onnx_n_values(const struct mafat_onnx *m);
 const struct mafat_onnx_value *mafat_onnx_value(const struct mafat_onnx *m, int index);
 const struct mafat_onnx_value *mafat_onnx_value_of(const struct mafat_onnx *m, const char *name);
-/* Files that hold constants: 0 is the model itself, others are in its folder or were bound. */
+/* Files that hold constants: 0 is the model itself; the others are in its folder, or were added by
+ * mafat_onnx_bind. */
 int mafat_onnx_n_files(const struct mafat_onnx *m);
 const char *mafat_onnx_path(const struct mafat_onnx *m, int file);
 struct mafat_onnx_file *mafat_onnx_file(const struct mafat_onnx *m, int file);

@@ -41,7 +41,8 @@ static bool has_explicit_pads(const struct mafat_onnx_node *n)
                 (strcmp(a->as.s, "NOTSET") == 0 || strcmp(a->as.s, "VALID") == 0));
 }
 
-/* True if the padding value is the zero point of an integer convolution's input. */
+/* True if the padding value `number` is the zero point of the input of n, an integer
+ * convolution. */
 static bool is_zero_to(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n,
                        int number)
 {

@@ -20,7 +20,7 @@ struct mafat_onnx_reader mafat_onnx_reader_of(struct mafat_onnx *m, struct mafat
 
 enum { MAFAT_ONNX_MAX_TEXT = 4096 }; /* longest name or text */
 
-/* Allocates from the model's memory. NULL: w has failed. */
+/* Allocates n * bytes zeroed bytes from the model's memory. NULL: w has failed. */
 void *mafat_onnx_take(struct mafat_onnx_reader *r, struct mafat_wire *w, size_t n, size_t bytes);
 /* Copies a field's text to the model's memory. Returns "" if w has failed. */
 const char *mafat_onnx_text(struct mafat_onnx_reader *r, struct mafat_wire *w,
@@ -41,7 +41,8 @@ struct mafat_onnx_value *mafat_onnx_find_field(struct mafat_onnx_reader *r, stru
 /* Finds or adds a file; returns its index. -1: w has failed. */
 int mafat_onnx_refer_file(struct mafat_onnx_reader *r, struct mafat_wire *w, const char *path);
 
-/* Read TensorProto, NodeProto, TypeProto, GraphProto. The destination is cleared first. */
+/* Read TensorProto, NodeProto, TypeProto, GraphProto. The destination must be zeroed memory, such
+ * as from mafat_onnx_take. */
 int mafat_onnx_read_tensor(struct mafat_onnx_reader *r, struct mafat_wire w,
                            struct mafat_onnx_tensor *t);
 int mafat_onnx_read_node(struct mafat_onnx_reader *r, struct mafat_wire w, int index,

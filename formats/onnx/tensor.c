@@ -219,7 +219,7 @@ static int measure(struct mafat_onnx_reader *r, struct mafat_wire *w, const stru
   return MAFAT_OK;
 }
 
-/* True if the path stays inside the folder. */
+/* True if the path, relative to the model's folder, stays inside it. */
 static bool is_inside(const char *path)
 {
   if (*path == '\0' || *path == '/') return false;

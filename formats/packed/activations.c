@@ -1,6 +1,6 @@
 /* Converts a float network to one with quantized layers, by a packed file's table. Called by
  * formats/packed (network.c, index.c) when a file is opened, and by api/packing when it is written.
- * Allocates the new layers, which the network owns, and the table. */
+ * Allocates the new layers, which the network owns, and tables, which the caller frees. */
 #include "formats/packed/activations.h"
 
 #include "network/constant.h"

@@ -1,6 +1,6 @@
-/* Reads and writes the index of packed files, in memory. Called by formats/packed/packed.c.
- * Allocates the cfg or embedded graph, and the table of activations, which struct mafat_packed
- * owns. */
+/* Reads the index of packed files from memory, and writes it to a buffer. Called by
+ * formats/packed/packed.c. Allocates the cfg or embedded graph, and the table of activations, which
+ * struct mafat_packed owns. */
 #include "formats/packed/index.h"
 
 #include "base/part.h"

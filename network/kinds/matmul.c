@@ -1,10 +1,9 @@
 /* Shapes and geometry of kind matmul: the product of two maps. Each row of a map is a matrix, with
  * a row for each column of the map and a column for each channel. If `transposed`, the second map's
- * matrices are transposed. If one map has a single row, all rows of the other are multiplied by it.
- * Called by api/, formats/,
- * predictor/, programs/make_weights, runner/ and search/ through mafat_kind_matmul, its entry in
- * the table of kinds (network/kind.h). infer sets the layer's output shape; nothing is
- * allocated. */
+ * matrices are transposed. If one map has a single row, its matrix is used for every row of the
+ * other. Called by api/, formats/, predictor/, programs/make_weights, runner/ and search/ through
+ * mafat_kind_matmul, its entry in the table of kinds (network/kind.h). infer sets the layer's
+ * output shape; nothing is allocated. */
 #include "network/network.h"
 
 #include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */

@@ -1,10 +1,10 @@
 /* Shapes and geometry of kind postprocess: decodes boxes as TFLite_Detection_PostProcess does. Each
  * operand has one row and a column per anchor: encoded boxes (y, x, height, width, and unused
  * values), class scores, and the anchors (y, x, height, width). A column of the output is a
- * detection: top, left, bottom, right, class, score, and the number of valid columns; the others
- * are 0. Called by api/, formats/, predictor/, programs/make_weights, runner/ and search/ through
- * mafat_kind_postprocess, its entry in the table of kinds (network/kind.h). infer sets the layer's
- * output shape; nothing is allocated. */
+ * detection with channels top, left, bottom, right, class, score; unused columns are 0. The last
+ * channel of every column is the number of boxes found. Called by api/, formats/, predictor/,
+ * programs/make_weights, runner/ and search/ through mafat_kind_postprocess, its entry in the table
+ * of kinds (network/kind.h). infer sets the layer's output shape; nothing is allocated. */
 #include "network/network.h"
 
 #include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */

@@ -61,7 +61,8 @@ void mafat_process_own_data(void);
 /* Drops cached, unmapped pages of the program's file. The next start reads them again. */
 void mafat_process_forget_code(void);
 /* Touches MAFAT_PROCESS_STACK bytes below the caller's stack. So every process that runs the same
- * command has the same number of stack pages, whatever addresses the kernel chose. */
+ * command has the same number of stack pages, whatever addresses the kernel chose. In a static
+ * program, also drops the stack pages below those bytes. */
 void mafat_process_touch_stack(void);
 /* Returns freed heap pages to the system. */
 void mafat_process_trim_heap(void);
