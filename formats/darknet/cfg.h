@@ -36,7 +36,7 @@ enum { MAFAT_CFG_MAX_BYTES = 4 << 20, MAFAT_CFG_MAX_KEYS = 512 };
 /* Reads and parses a file. The caller frees *out with mafat_cfg_close. */
 int mafat_cfg_read(struct mafat_cfg **out, const char *path,
                    struct mafat_diagnostic *d);
-/* Like mafat_cfg_read, for an open file. */
+/* Like mafat_cfg_read, for an open file, pipe or memory. */
 int mafat_cfg_read_source(struct mafat_cfg **out, const struct mafat_model_source *source,
                           struct mafat_diagnostic *d);
 /* Parses text in memory; messages use `name` as the path. */

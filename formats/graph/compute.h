@@ -52,8 +52,8 @@ int mafat_graph_normalize(struct mafat_graph *g, struct mafat_value *out,
 int mafat_graph_activate(struct mafat_graph *g, struct mafat_value *out,
                          const struct mafat_value *in, struct mafat_activating activation);
 
-/* Converts the elements to a type and scale. `rounding` is the rule for integers that are converted
- * to integers; it does not matter for floats. */
+/* Converts the elements to a type and scale. `rounding` is the rule if the results are integers; it
+ * does not matter if they are floats. */
 int mafat_graph_quantize(struct mafat_graph *g, struct mafat_value *out,
                          const struct mafat_value *in, struct mafat_meaning to,
                          enum mafat_requantizing rounding);

@@ -6,7 +6,8 @@
 
 #include "formats/graph/places.h"
 
-/* For layers with float input and output: int8 weights that are dequantized when they are read. */
+/* For layers with float input and output. Weights that the kernels can widen stay in the file, and
+ * are dequantized when a run reads them; others are dequantized now, to the network's values. */
 int mafat_graph_place_hybrid(struct mafat_graph *g, struct mafat_layer *l,
                              const struct mafat_value *weights);
 /* For layers with integer input and output. bias NULL: none; single: see

@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* limit of input positions, which may be outside the map, and of the distance between the first and
- * the last index of an atom */
+ * the last position of an atom */
 enum { FARTHEST = 1 << 30 };
 
 /* ---- checking parts ---- */

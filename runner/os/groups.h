@@ -42,16 +42,17 @@ struct mafat_machine_memory {
   uint64_t total_kb, available_kb;
 };
 
-/* Reads /proc/meminfo. Without /proc, calls sysinfo(2) and reports free memory as available. */
+/* Reads /proc/meminfo. Without /proc, calls sysinfo(2) and counts free memory and buffers as
+ * available. */
 void mafat_groups_find_memory(struct mafat_machine_memory *memory, const char *root);
 
 /* Opens memory.pressure of the process's v2 cgroup, which counts how long the cgroup's tasks wait
- * for memory. Returns a descriptor that the caller closes; -1: there is no such file. */
+ * for memory. Returns a descriptor that the caller closes; -1: there is no such file or cgroup. */
 int mafat_groups_open_pressure(const char *root);
 
-/* Finds the first line of the file root + path that consists of `key` followed by a number, and
- * reads that number. key "": the line begins with the number. False: no line does; "max" is not a
- * number. */
+/* Finds the first line of the file root + path that begins with `key`, blanks if any, and a number;
+ * reads that number. key "": the line begins with the number. False: there is no such line; "max"
+ * is not a number. */
 bool mafat_groups_number(const char *root, const char *path, const char *key, uint64_t *value);
 
 #endif
