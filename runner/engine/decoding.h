@@ -1,7 +1,8 @@
-/* Interface of detection heads. A head is a layer of the network (runner/engine/kinds), or reads
- * outputs of a network without such layers (runner/detect/heads). It passes on each box with its
- * class confidences; runner/detect/detect.c collects the best above the threshold. Included by
- * runner/detect and runner/engine/kinds. */
+/* Functions by which detection heads report boxes. A head is code that decodes boxes: of a layer of
+ * kind region, yolo and so on (runner/engine/kinds), or of several outputs of a network that has no
+ * such layer (runner/detect/heads). It reports each box and the confidences of its classes;
+ * runner/detect/detect.c implements the functions and collects the best boxes above the threshold.
+ * Included by runner/detect and runner/engine/kinds. */
 #ifndef MAFAT_RUNNER_ENGINE_DECODING_H
 #define MAFAT_RUNNER_ENGINE_DECODING_H
 
@@ -14,39 +15,41 @@ struct mafat_rectangle {
 
 struct mafat_detection_search; /* boxes found so far */
 
-/* A head while its boxes are read. */
+/* State of decoding one head. */
 struct mafat_decoding {
   const struct mafat_layer *layer;
-  int index;      /* the layer's number */
-  int in_w, in_h; /* network's input in pixels */
-  float thresh;   /* confidences must be above this */
+  int index;      /* number of `layer` in the network */
+  int in_w, in_h; /* width and height of the network's input in pixels */
+  float thresh;   /* least confidence, exclusive */
   float (*at)(const void *context, int layer, int c, int y, int x); /* value of a layer's output */
   const void *context; /* passed to `at` and `read` */
   struct mafat_detection_search *search;
-  /* A head that reads outputs has these two instead of layer, index and at. `read` copies values
-   * [first, first + n) of an output, in row-major order of its dimensions. */
+  /* A head in runner/detect/heads uses these two instead of layer, index and at. `read` copies
+   * values [first, first + n) of an output of the network, in row-major order of its dimensions. */
   const struct mafat_decoded *decoded;
   void (*read)(const void *context, int output, long long first, int n, float *numbers);
 };
 
-/* Value of the head layer's output. */
+/* Returns a value of the output of d->layer. */
 static inline float mafat_decoding_at(const struct mafat_decoding *d, int c, int y, int x)
 {
   return d->at(d->context, d->index, c, y, x);
 }
 
-/* Starts a box; calls of mafat_decoding_class follow. The box is in fractions of the network's
- * input or, with `of_picture`, of the letterboxed picture in it. False: it contains NaN and is
- * ignored. */
+/* Starts a box; if it returns true, calls of mafat_decoding_class follow. The box is in fractions
+ * of the network's input or, if `of_picture` and the picture is letterboxed, of the picture.
+ * Returns false if the box contains NaN: it is ignored. */
 bool mafat_decoding_box(struct mafat_decoding *d, struct mafat_rectangle box, bool of_picture);
 
-/* The same for box `number` of a head that reads outputs, in fractions of the network's input. */
+/* Starts a box as mafat_decoding_box does, in fractions of the network's input, and gives it this
+ * number. Called by heads in runner/detect/heads. */
 bool mafat_decoding_numbered(struct mafat_decoding *d, uint32_t number, struct mafat_rectangle box);
 
-/* Adds a class to the box started last; ignored if not above the threshold. */
+/* Adds a class to the box that was started last. Does nothing if the confidence is not above the
+ * threshold or is infinite. */
 void mafat_decoding_class(struct mafat_decoding *d, int class, float confidence);
 
-/* Reads values [first, first + n) of the output in position `which` of the head. */
+/* Reads values [first, first + n) of output d->decoded->outputs[which]. */
 static inline void mafat_decoding_read(const struct mafat_decoding *d, int which, long long first,
                                        int n, float *numbers)
 {

@@ -1,6 +1,7 @@
-/* Runs plans step by step. Called by api/, runner/calibrate/ and programs/mafat_ranks/; sources of
- * inputs in runner/image/ call back into it. Opening allocates, maps the arena and starts threads.
- * A run allocates nothing, but may read weights. */
+/* Runs plans step by step. Called by api/, runner/calibrate/ and programs/mafat_ranks/; the input
+ * sources in runner/image/, which it calls, call its mafat_executor_set_ functions. Opening
+ * allocates, maps the arena and starts threads; closing frees them. A run allocates nothing; it may
+ * read weights from files, and calls the sources, the watch and the exchange of ranks. */
 #include "runner/engine/executor.h"
 
 #include "predictor/plan/partition.h"
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Source of an input. The other fields are set only by mafat_executor_set_floats. */
+/* Source of an input. Fields after `source` are set only by mafat_executor_set_floats. */
 struct executor_input {
   struct mafat_input_source source;
   const float *floats;
@@ -33,12 +34,12 @@ struct mafat_executor {
   struct mafat_tensors tensors;
   struct mafat_team *team;
   struct mafat_step step; /* being run by the team */
-  int round;              /* current round of the step */
-  atomic_int step_code;   /* error of a worker */
+  int round;              /* current round of the step (mafat_kinds_rounds), from 0 */
+  atomic_int step_code;   /* error of a worker in this step, or MAFAT_OK */
   struct executor_input *inputs; /* (n_inputs) */
   struct mafat_file_order planes; /* order of mafat_executor_set_input's floats */
   struct mafat_step_watch watch;
-  bool source_failed;
+  bool source_failed;     /* an input source returned an error other than MAFAT_ECANCELED */
   int late; /* error of an input source, reported after the run: other ranks still expect this
                rank's messages */
   struct mafat_arena *arena;
@@ -108,7 +109,8 @@ void mafat_executor_close(struct mafat_executor **executor)
   *executor = NULL;
 }
 
-/* A range still to be filled with zeros. Adjacent ranges are merged, for fewer calls of memset. */
+/* A range of bytes that is not yet filled with zeros. Adjacent ranges are merged, for fewer calls
+ * of memset. */
 struct zeros {
   char *begin, *end;
   int number; /* byte that represents 0 */
@@ -128,10 +130,11 @@ static void zero(struct zeros *z, char *begin, size_t n)
   z->end = begin + n;
 }
 
-/* Zeroes the padding columns beside a box of a tensor where it touches the map's true edge, because
- * the buffer's last owner left other bytes there. No kernel writes these columns, so worker 0
- * zeroes them while others compute. A step in place still reads the input's padding in this buffer,
- * so there the padding is written after the step. */
+/* Zeroes the padding columns of a tensor beside a box, where the box touches the map's left or
+ * right edge. The tensor that used the buffer before has left other bytes there. No kernel writes
+ * these columns, so worker 0 zeroes them while the other workers compute. A step in place still
+ * reads its input's padding in the same buffer, so its output's padding is written after the
+ * step. */
 static void zero_pads(const struct mafat_tensors *t, int tensor, struct mafat_box box,
                       struct mafat_span channels)
 {
@@ -182,15 +185,15 @@ void mafat_executor_set_input_pixels(struct mafat_executor *e, int y, const floa
   if (e->layout->tensors[picture].buffer < 0) return;
   size_t pixel = mafat_tensors_pixel_bytes(&e->tensors, picture, 0), channels = (size_t)shape.c;
   unsigned char *to = (unsigned char *)mafat_tensors_address(&e->tensors, picture, 0, y, 0);
-  /* First pack the values at the row's end, then move pixels to their positions; no pixel
-   * overwrites one that is not moved yet. */
+  /* First store the values without gaps at the row's end, then move the pixels to their positions;
+   * no pixel overwrites one that is not moved yet. */
   unsigned char *numbers = to + (size_t)shape.w * (pixel - channels);
   e->integers->reals(&e->network->layers[picture].quantization, pixels, numbers, shape.w * shape.c);
   for (int x = 0; x < shape.w && pixel != channels; x++, to += pixel, numbers += channels)
     for (size_t c = 0; c < channels; c++) to[c] = numbers[c];
 }
 
-/* Quantizes a row of a channel. */
+/* Quantizes row y of channel c into the tensor; `row` is that row in the given order. */
 static void set_numbers(struct mafat_executor *e, int tensor, const struct mafat_file_order *order,
                         int c, int y, const float *row)
 {
@@ -239,7 +242,8 @@ static bool is_in_map_order(const struct mafat_file_order *o)
          mafat_file_order_offset(o, MAFAT_AXIS_C, c - 1) == c - 1;
 }
 
-/* Copies a row of a channel; `turn` is xored to convert signed values. */
+/* Copies a row of a channel to pixels that are `pixel` bytes apart. `turn` is xored with each
+ * value, to convert signed values to unsigned. */
 static void turn_row(unsigned char *to, size_t pixel, const unsigned char *row,
                      const struct mafat_file_order *order, unsigned char turn)
 {
@@ -251,7 +255,8 @@ static void turn_row(unsigned char *to, size_t pixel, const unsigned char *row,
       to[(size_t)x * pixel] = row[mafat_file_order_offset(order, MAFAT_AXIS_W, x)] ^ turn;
 }
 
-/* Copies n bytes likewise, by 64-bit words, because the compiler does not vectorize here. */
+/* Copies n contiguous bytes and xors each with `turn`, in 64-bit words, because the compiler does
+ * not vectorize this loop. */
 static void turn_bytes(unsigned char *to, const unsigned char *from, size_t n, unsigned char turn)
 {
   const uint64_t turns = turn * UINT64_C(0x0101010101010101);
@@ -353,8 +358,8 @@ static int read_input(struct mafat_executor *e, struct mafat_diagnostic *d)
 
 /* ---- steps ---- */
 
-/* Buffer of the integer sums that this step continues from an earlier part, or leaves to a later
- * one; NULL: none. */
+/* If the layer is split by its input channels: the buffer of integer sums that the step takes over
+ * from an earlier part, or leaves to a later part. Else NULL. */
 static int32_t *sums_of(const struct mafat_executor *e)
 {
   const struct mafat_step *step = &e->step;
@@ -384,7 +389,8 @@ static struct mafat_worker worker_of(struct mafat_executor *e, int index)
                                .slot_memory = mafat_scratch_slot(scratch, memory, index)};
 }
 
-/* Zeroes the padding of the step's outputs, if it is the step of the first input channels. */
+/* Zeroes the padding of the step's outputs. Does nothing if an earlier step computed the same
+ * outputs from other input channels. */
 static void zero_output_pads(const struct mafat_executor *e)
 {
   const struct mafat_step *step = &e->step;
@@ -398,8 +404,8 @@ static void zero_output_pads(const struct mafat_executor *e)
   }
 }
 
-/* After a step in place, the padding still has the input's zero point. Rewrites it if the output's
- * zero point differs. */
+/* After a step in place, the padding still holds the input's zero point. Overwrites it with the
+ * output's zero point if they differ. */
 static void turn_pads(const struct mafat_executor *e)
 {
   int layer = e->step.layer, place = e->plan->place_of[layer];
@@ -490,9 +496,10 @@ bool mafat_executor_is_canceled(const struct mafat_executor *e)
   return e->options.canceled && atomic_load(e->options.canceled);
 }
 
-/* Populates an input's buffer, then, before the first computation, the arena: true. A decoder of
- * whole pictures is open until then, and the prediction counts only the input and a frame beside
- * it. */
+/* Called before each step until it returns true. Before an input step, populates the input's buffer
+ * and returns false. Before the first other step, populates the arena and returns true. Until then
+ * a decoder of a whole picture may be open, and the predicted peak counts only the input and a
+ * frame together with the decoder. */
 static bool populate(const struct mafat_executor *e)
 {
   const struct mafat_step *step = &e->step;
@@ -652,7 +659,7 @@ struct made_part {
   struct mafat_span channels;
 };
 
-/* Segment of a row of a block; lanes past the channels are not sent. */
+/* Segment of row y of a channel block; lanes after the last channel are not sent. */
 static struct mafat_executor_segment segment_of(const struct mafat_executor *e,
                                                 const struct made_part *m, int block, int y)
 {
@@ -665,8 +672,8 @@ static struct mafat_executor_segment segment_of(const struct mafat_executor *e,
                         : (struct mafat_executor_segment){at, bytes, pixel, w};
 }
 
-/* Segments of sums, panel by panel as kernels store them (kinds/integer/conv.c), for all filters;
- * panel padding is not sent. */
+/* Lists the segments of the integer sums of all filters, which kernels store panel by panel
+ * (kinds/integer/conv.c). The padding at a panel's end is not sent. Returns their number. */
 static int segments_of_sums(const struct mafat_step *step, int32_t *sums,
                             struct mafat_executor_segment *segments, int capacity)
 {

@@ -1,5 +1,7 @@
-/* Implements the team of threads. Called by executor.c, and by the kinds in runner/engine/kinds
- * that take units. Creates threads, sets affinities, and sleeps on condition variables. */
+/* Implements the team of threads that compute a step together. Called by executor.c, and by files
+ * of runner/engine/kinds, which take units of work. Creates threads with all signals blocked, sets
+ * their processor affinity, and sleeps on a condition variable and a futex. Opening allocates,
+ * closing frees. */
 #include "runner/engine/team.h"
 
 #include <linux/futex.h>
@@ -12,12 +14,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Polls before a thread sleeps. */
+/* Number of times that a thread polls before it sleeps. */
 enum {
-  /* If each worker has a processor, the awaited event (the next step, another's last unit) usually
-   * occurs within a millisecond. Waking a thread takes a tenth of that. */
+  /* If there are enough processors, the awaited event (the next step, or another worker's last
+   * unit) usually occurs within a millisecond. Waking a thread would take a tenth of that. */
   SPINS = 50000,
-  /* With fewer processors, spinning takes one away from the awaited thread. */
+  /* If there are fewer processors than workers, polling takes time from the awaited thread. */
   SPINS_CROWDED = 50
 };
 
@@ -25,7 +27,8 @@ enum {
   CLOSED = 1 << 30 /* flag in `inside`: no thread may join */
 };
 
-/* One per worker, on separate cache lines, because every worker writes its own all the time. */
+/* Counter of one worker. Counters are on separate cache lines, because each worker writes its own
+ * all the time. */
 struct counter {
   atomic_int taken; /* units taken of the worker's share */
   char apart[124];
@@ -48,7 +51,7 @@ struct mafat_team {
   void *context;
   struct counter counters[MAFAT_TEAM_MOST]; /* [worker] */
   atomic_int inside;        /* threads that joined the call, and the flag CLOSED */
-  atomic_bool awaited;      /* the caller sleeps until these threads leave */
+  atomic_bool awaited;      /* the caller sleeps until the threads that joined have left */
   atomic_uint calls;        /* number of calls of mafat_team_run */
   atomic_int sleeping;      /* threads that wait for a call */
   atomic_bool quit;
@@ -106,8 +109,8 @@ static int share_begin(const struct mafat_team *t, int worker, int n)
   return (int)((long long)n * worker / t->n_workers);
 }
 
-/* Takes the next part of worker w's share of m units, of which the last has `parts` parts; -1 if
- * none is left. */
+/* Takes the next part of worker w's share. The share has m units; the last is divided into `parts`.
+ * Returns the part's number in the share; -1: none is left. */
 static int take_of_share(struct mafat_team *t, int w, int m, int parts)
 {
   int n = m > 0 ? m - 1 + parts : 0;
@@ -139,7 +142,7 @@ int mafat_team_take(struct mafat_team *t, int worker, int n)
   return mafat_team_take_part(t, worker, n, 1, &taken) ? taken.unit : -1;
 }
 
-/* Waits for the call after `seen`: spins, then sleeps. */
+/* Waits until there were more than `seen` calls of mafat_team_run: polls, then sleeps. */
 static void await_call(struct mafat_team *t, unsigned seen)
 {
   for (int i = 0; i < (t->crowded ? SPINS_CROWDED : SPINS); i++) {
@@ -154,7 +157,7 @@ static void await_call(struct mafat_team *t, unsigned seen)
 }
 
 /* Binds the calling thread to a processor. Threads bind themselves, because a seccomp filter may
- * forbid binding another one. */
+ * forbid binding another thread. */
 static void bind_here(int cpu)
 {
   cpu_set_t one;
@@ -225,9 +228,9 @@ bool mafat_team_is_here(const struct mafat_team *t)
   return t->n_started == 0 || t->process == getpid();
 }
 
-/* If there is a processor for each worker, gives each thread one, because some kernels schedule
- * two threads that wait for each other on one processor. The caller's thread is bound only between
- * gather and disperse. */
+/* If there are exactly as many processors as workers, chooses one for each worker, because some
+ * kernels schedule two threads that wait for each other on one processor. The caller's thread is
+ * bound only between mafat_team_gather and mafat_team_disperse. */
 static void choose_processors(struct mafat_team *t)
 {
   cpu_set_t allowed;
@@ -245,8 +248,8 @@ static void choose_processors(struct mafat_team *t)
   }
 }
 
-/* Returns 0 or an error number. Blocks signals in the threads: handlers must run on the program's
- * threads, because they may need more stack. */
+/* Returns 0 or an error number. Signals are blocked in the new threads, because their stacks may be
+ * too small for the program's signal handlers. */
 static int start_threads(struct mafat_team *t)
 {
   pthread_attr_t attributes;

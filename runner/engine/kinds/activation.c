@@ -1,5 +1,5 @@
-/* Computes activation layers. Called by the executor through the table in kinds.c. Allocates
- * nothing. */
+/* Computes activation layers. Called by the executor through the table in kinds.c. Writes the
+ * step's output in the arena; allocates nothing. */
 #include "runner/engine/kinds/rows.h"
 
 static int run_activation(const struct mafat_worker *w, const struct mafat_step *step)

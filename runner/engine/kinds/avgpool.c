@@ -1,4 +1,5 @@
-/* Computes means of whole maps. Called by the executor through the table in kinds.c. Allocates
+/* Computes the mean of each channel over the whole map (global average pooling). Called by the
+ * executor through the table in kinds.c. Writes the step's output in the arena; allocates
  * nothing. */
 #include "runner/engine/kinds/rows.h"
 
@@ -18,7 +19,7 @@ static void average(const struct mafat_worker *w, const struct mafat_step *step,
   for (int c = 0; c < run->n; c++) out[c] = sum[c] / (float)(l->in.h * l->in.w);
 }
 
-/* A unit is a channel block. */
+/* Workers take units from the team; a unit is a channel block. */
 static int run_avgpool(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_sources *sources =

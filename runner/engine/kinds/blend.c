@@ -1,6 +1,6 @@
 /* Blends maps element by element (shortcuts, scaled channels, attention), one operand after the
- * other, in the output's buffer. Called by the executor through the table in kinds.c. Allocates
- * nothing. */
+ * other, in the output's buffer. Called by the executor through the table in kinds.c. Writes the
+ * step's output in the arena; allocates nothing. */
 #include "runner/engine/kinds/rows.h"
 
 #include "predictor/plan/fusion.h"
@@ -24,7 +24,7 @@ static struct meeting meet(int from, int to, bool broadcast, struct mafat_span o
   return m;
 }
 
-/* One operand to blend. */
+/* One operand to blend into the output. */
 struct turn {
   const struct mafat_operand *operand;
   const struct mafat_sources *x; /* the other operand; NULL: the output so far */
@@ -40,7 +40,8 @@ static struct mafat_source output_of(const struct mafat_worker *w, const struct 
   return (struct mafat_source){step->layer, 0, out.c, 0, out.h};
 }
 
-/* Blends a run of channels at all aligned pixels, row by row. */
+/* Blends the channels of a run (mafat_runs_of: channels that are contiguous in the operand and in
+ * the output) at all pixels that `turn` aligns, row by row. */
 static void blend_run(const struct mafat_worker *w, const struct mafat_step *step,
                       const struct turn *turn, const struct mafat_run *run)
 {
@@ -72,7 +73,7 @@ static void blend_run(const struct mafat_worker *w, const struct mafat_step *ste
   }
 }
 
-/* Blends channels of the output with a single channel of the operand. */
+/* Blends all channels of the step with the operand's only channel. */
 static void blend_single(const struct mafat_worker *w, const struct mafat_step *step,
                          const struct turn *turn)
 {
@@ -100,7 +101,8 @@ static struct turn turn_of(const struct mafat_worker *w, const struct mafat_step
                        .across = meet(o->shape.w, l->out.w, o->broadcast, step->out.x)};
 }
 
-/* Channels of the step that the operand has. */
+/* Channels of the step that the operand changes: all if it is one broadcast channel, else those
+ * that it has too. */
 static struct mafat_span turn_channels(const struct turn *turn, const struct mafat_step *step)
 {
   const struct mafat_operand *o = turn->operand;
@@ -144,8 +146,8 @@ static void activate_rows(const struct mafat_worker *w, const struct mafat_step 
   }
 }
 
-/* Blends operands whose channels are in the same order of blocks. The first is not copied, but read
- * when the second is blended. */
+/* Blends operands that all store their channels in the same blocks (mafat_fusion_blends_alike). The
+ * first operand is not copied to the output; it is read when the second is blended. */
 static void blend_alike(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
@@ -162,8 +164,9 @@ static bool meets_all(const struct meeting *m, struct mafat_span out)
   return m->sample == 1 && m->at.begin == out.begin && m->at.end == out.end;
 }
 
-/* True if one pass can compute the output from both operands. The second must cover all pixels of
- * the step, if need be by broadcasting; it may have fewer channels than the first. */
+/* True if one pass can compute the output from both operands; `turn` is of the second. The second
+ * must cover all pixels of the step, if need be by broadcasting; it may have fewer channels than
+ * the first. */
 static bool is_single_pass(const struct mafat_layer *l, const struct mafat_step *step,
                            const struct turn *turn)
 {
@@ -185,8 +188,8 @@ static void blend_single_pass(const struct mafat_worker *w, const struct mafat_s
   if (!mafat_span_is_empty(rest.filters)) mafat_rows_copy(w, &rest, l->activation);
 }
 
-/* Chooses the cheapest method. If the operands do not fit one pass, copies the first operand into
- * the output, and then blends the others into it. */
+/* Chooses the cheapest method. If one pass cannot compute the output, copies the first operand into
+ * it, and then blends the other operands into it one after the other. */
 static int run_blend(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];

@@ -1,5 +1,6 @@
-/* Activates heads with boxes: region, yolo, Gaussian_yolo. Each cell has a list of values for each
- * anchor. Called by the executor through the table in kinds.c. Allocates nothing. */
+/* Activates heads with boxes: region, yolo, Gaussian_yolo. Each cell (pixel) has a list of values
+ * for each anchor. Called by the executor through the table in kinds.c. Writes the step's output
+ * and a pixel of scratch in the arena; allocates nothing. */
 #include "runner/engine/kinds/boxes.h"
 
 #include "runner/engine/kinds/rows.h"
@@ -14,7 +15,7 @@ static const struct mafat_activating logistic = {.kind = MAFAT_LOGISTIC};
  * objectness, classes. */
 typedef void activate_box(const struct mafat_kernels *k, const struct mafat_head *h, float *box);
 
-/* Applies scale_x_y to a position in a cell. */
+/* Applies the cfg's option scale_x_y to a position in a cell, 0 to 1. */
 static float scale_in_cell(const struct mafat_head *h, float value)
 {
   return value * h->scale_xy - .5f * (h->scale_xy - 1);
@@ -52,7 +53,8 @@ static void activate_region_box(const struct mafat_kernels *k, const struct mafa
   else k->activate(classes, (size_t)h->classes, logistic);
 }
 
-/* Copies all channels of each pixel to scratch, activates its boxes, and writes them. */
+/* Copies all channels of each pixel to scratch, activates the pixel's boxes there, and copies the
+ * channels to the output. */
 static void run_pixels(const struct mafat_worker *w, const struct mafat_step *step,
                        activate_box *activate)
 {
@@ -103,7 +105,8 @@ static void activate_row(const struct mafat_worker *w, const struct mafat_step *
       .y_pixel_floats = out_pixel,
       .activation.kind = MAFAT_LOGISTIC};
   w->kernels->blend(&call);
-  /* distance between x, y, w and h: a Gaussian head has unchanged sigmas in between */
+  /* number of channels from x to y, y to w and w to h: 2 in a Gaussian head, which has a sigma
+   * after each; sigmas keep their logistic activation */
   int apart = h->coords / 4;
   for (int c = 0; c < run->n; c++) {
     int entry = (run->out_block * MAFAT_CHANNEL_BLOCK + run->out_lane + c) % per_box;

@@ -1,5 +1,6 @@
-/* Decoders of heads with boxes, called after a run through the entries of boxes.c in the table of
- * kinds. They pass on boxes (decoding.h) and allocate nothing. Included by boxes_decode.c. */
+/* Decoders of heads with boxes. boxes.c puts them into the table of kinds, through which
+ * runner/detect/detect.c calls them after a run. They read the head's output, report boxes to
+ * decoding.h and allocate nothing. Included by boxes.c and boxes_decode.c. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_BOXES_H
 #define MAFAT_RUNNER_ENGINE_KINDS_BOXES_H
 

@@ -1,6 +1,7 @@
-/* Decodes boxes of heads whose cells are pixels: region, yolo, Gaussian_yolo. Called by the decode
- * entries of boxes.c after a run. Mixes float and double as Darknet does, because that decides the
- * last bit of an overlap. */
+/* Decodes boxes of heads whose cells are pixels: region, yolo, Gaussian_yolo. boxes.c puts these
+ * functions into the table of kinds, through which runner/detect/detect.c calls them after a run.
+ * They report boxes to decoding.h and allocate nothing. They mix float and double as Darknet does,
+ * because the types decide the last bit of two boxes' overlap. */
 #include "runner/engine/kinds/boxes.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@ struct anchor {
   int channel; /* channel of its first value */
 };
 
-/* Differences between the heads. */
+/* Functions that differ between the heads. */
 struct box_decoding {
   struct mafat_rectangle (*box)(const struct mafat_decoding *d, const struct anchor *a);
   /* confidence of the box; NULL: 1 */
@@ -31,7 +32,8 @@ static struct mafat_rectangle values_of(const struct mafat_decoding *d, const st
                                   value_of(d, a, 2 * apart), value_of(d, a, 3 * apart)};
 }
 
-/* Box whose anchor size is relative to whole_w x whole_h. */
+/* Returns the anchor's box as fractions of the input. The anchor sizes of the cfg are in the unit
+ * in which the input has whole_w x whole_h. */
 static struct mafat_rectangle place_box(const struct mafat_decoding *d, const struct anchor *a,
                                         int whole_w, int whole_h)
 {
@@ -62,7 +64,8 @@ static struct mafat_rectangle yolo_box(const struct mafat_decoding *d, const str
   return box;
 }
 
-/* The decoded position may be a corner of the box instead of its center. */
+/* Returns the anchor's box. The decoded position may be a corner of the box instead of its
+ * center. */
 static struct mafat_rectangle gaussian_box(const struct mafat_decoding *d, const struct anchor *a)
 {
   struct mafat_rectangle box = place_box(d, a, d->in_w, d->in_h);

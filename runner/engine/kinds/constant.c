@@ -1,5 +1,6 @@
 /* Copies constants of the model's file to their tensors. Called by the executor through the table
- * in kinds.c. Allocates nothing. */
+ * in kinds.c. Reads the constant through runner/weights, and so perhaps a file; writes the step's
+ * output in the arena; allocates nothing. */
 #include "runner/engine/kinds/kind.h"
 
 static void write_row(const struct mafat_tensors *t, const struct mafat_step *step, int y,

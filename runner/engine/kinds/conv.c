@@ -1,6 +1,7 @@
-/* Computes convolutions: sets up tables and units, and calls conv_direct.c, conv_depthwise.c or
- * conv_winograd.c. Called by the executor through the table in kinds.c; its functions of conv.h
- * also by dense.c and integer/conv.c. Allocates nothing. */
+/* Computes convolutions: sets up tables of row pointers, divides the work into units, and calls
+ * conv_direct.c, conv_depthwise.c or conv_winograd.c. Called by the executor through the table in
+ * kinds.c. Those three files, dense.c and integer/conv.c call the functions of conv.h. Writes the
+ * step's output and the worker's scratch in the arena; allocates nothing. */
 #include "runner/engine/kinds/conv.h"
 
 #include "predictor/plan/fusion.h"
@@ -10,8 +11,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* Scratch has a record for each block slice: the first half is for `block_slices`, the second for
- * `references`. */
+/* Scratch has a record of MAFAT_SCRATCH_BLOCK_SLICE bytes for each block slice: half of it for
+ * mafat_conv.block_slices, half for mafat_conv.references. */
 enum { REFERENCE_OFFSET = MAFAT_SCRATCH_BLOCK_SLICE / 2 };
 
 _Static_assert(sizeof(struct mafat_conv_block_slice) <= REFERENCE_OFFSET, "block slice record");
@@ -19,7 +20,7 @@ _Static_assert(sizeof(struct mafat_block_slice) <= MAFAT_SCRATCH_BLOCK_SLICE - R
                "block slice record");
 _Static_assert(sizeof(void *) <= 8, "scratch counts 8 bytes per pointer");
 
-/* True if the step reads rows outside the map; most do not. */
+/* True if the step reads rows above or below its input, which are zeros; most steps do not. */
 static bool reads_outside(const struct mafat_conv *c)
 {
   const struct mafat_layer *l = c->layer;
@@ -31,8 +32,8 @@ static bool reads_outside(const struct mafat_conv *c)
   return rows.begin < c->in_y.begin || rows.end > c->in_y.end;
 }
 
-/* Assigns field by field, because clearing the struct first takes as long as the rest, and a run
- * may have as many steps as rows. */
+/* Assigns field by field, because clearing the struct first would double the time, and a run may
+ * have a step for every row. */
 void mafat_conv_begin(struct mafat_conv *c, const struct mafat_worker *w,
                       const struct mafat_step *step)
 {
@@ -78,8 +79,8 @@ void mafat_conv_list_block_slices(struct mafat_conv *c, struct mafat_span channe
   assert(c->n_block_slices <= c->worker->scratch->n_block_slices);
 }
 
-/* Sets pointers to input rows from y on, at most n, up to the end of the band that has row y.
- * Returns their number. */
+/* Sets pointers to at most n input rows from y on, up to the end of the band that has row y (a band
+ * is a range of rows that one tensor of the input provides). Returns their number. */
 static int point_at_band(const struct mafat_conv *c, const struct mafat_block_slice *block_slice,
                          int y, int n, int x, const float **rows)
 {
@@ -153,9 +154,9 @@ int mafat_conv_point_at_output(struct mafat_conv *c, struct mafat_span filters, 
   return n_segments;
 }
 
-/* Adds the shortcut's other map to filters of one block, and activates them. `added`: the other map
- * has these channels; else they are only activated. Of a larger map, only every `down`-th row and
- * `across`-th column is added. */
+/* Adds the shortcut's second operand to n rows, from y0 on, of filters of one block, and activates
+ * them. `added`: the second operand has these channels; else they are only activated. If the second
+ * operand is larger, only every `down`-th row and `across`-th column of it is added. */
 static void add_run(const struct mafat_conv *c, struct mafat_span filters, bool added, int y0,
                     int n)
 {
@@ -213,13 +214,14 @@ int mafat_conv_n_panels(const struct mafat_conv *c)
 /* ---- units of work ---- */
 
 enum {
-  PARTS = 4,            /* most parts of the last unit of a worker's share */
-  /* least multiplications in a part: with fewer, reading the weights again (about ten microseconds)
-   * costs more than it saves */
+  PARTS = 4,            /* most parts into which the team divides a unit */
+  /* least multiplications in a part: with fewer, reading the weights again for each part (about ten
+   * microseconds) costs more time than dividing the unit saves */
   PART_MACS = 1 << 20
 };
 
-/* Number of parts of a unit: `rows` rows of one of n panels or groups. */
+/* Number of parts into which a unit may be divided. A unit is `rows` rows of one of n panels or
+ * groups. */
 static int parts_of_unit(const struct mafat_conv *c, int rows, int n)
 {
   const struct mafat_layer *l = c->layer;
@@ -242,7 +244,7 @@ void mafat_conv_share(struct mafat_conv *c, int n)
     u->parts = mafat_min(parts_of_unit(c, rows / u->n_blocks, n), u->n_lines / u->n_blocks);
 }
 
-/* Block with these lines of the step. */
+/* Block of these lines of the step; a line is a row, or two if the step also pools. */
 static struct mafat_conv_block block_of(const struct mafat_conv *c, struct mafat_span lines)
 {
   int step = c->pool ? 2 : 1;
@@ -251,7 +253,8 @@ static struct mafat_conv_block block_of(const struct mafat_conv *c, struct mafat
   return (struct mafat_conv_block){rows, c->step->out.y.begin + lines.begin};
 }
 
-/* Fast path for a single worker, without a division. Most steps have one block. */
+/* Does what mafat_conv_take does for a single worker, without a division. Most steps have one
+ * block. */
 static bool take_alone(struct mafat_conv *c, struct mafat_conv_block *block, int *index)
 {
   struct mafat_conv_units *u = &c->units;
@@ -269,7 +272,6 @@ static bool take_alone(struct mafat_conv *c, struct mafat_conv_block *block, int
   return true;
 }
 
-/* Blocks differ by at most one line. */
 bool mafat_conv_take(struct mafat_conv *c, struct mafat_conv_block *block, int *index)
 {
   const struct mafat_conv_units *u = &c->units;

@@ -1,14 +1,15 @@
 /* Computes depthwise convolutions: alone, in place, and fused into the 1x1 convolution that reads
- * them. Called by conv.c. A unit of work is a block of rows; in place, a channel block. Writes the
- * step's output and the worker's scratch; allocates nothing. */
+ * them. Called by conv.c; integer/conv.c calls mafat_conv_take_channels and mafat_conv_keep_rows. A
+ * unit of work is a block of rows; in place, a channel block. Reads weights through runner/weights.
+ * Writes the step's output and the worker's scratch, in the arena; allocates nothing. */
 #include "runner/engine/kinds/conv.h"
 
 #include "runner/engine/kinds/widened.h"
 
 #include <string.h>
 
-/* Points in_rows at the input of a run of channels. last: run to whose same rows in_rows point now;
- * NULL: none. */
+/* Points in_rows at the input of a run of channels (tensors.h) for these output rows. last: the run
+ * at which in_rows point so far, for the same output rows; NULL: none. */
 static void point_at_input(struct mafat_conv *c, const struct mafat_run *run,
                            const struct mafat_run *last, struct mafat_span rows)
 {
@@ -24,7 +25,7 @@ static void point_at_input(struct mafat_conv *c, const struct mafat_run *run,
                              mafat_taps_first(window->x, c->box.x.begin), c->in_rows);
 }
 
-/* Computes rows of one run of channels, from in_rows to out_rows, which the caller sets. */
+/* Computes output rows of one run of channels. The caller has set in_rows and out_rows. */
 static int run_depthwise_rows(struct mafat_conv *c, const struct mafat_run *run,
                               struct mafat_span rows, int out_pixel_floats)
 {
@@ -133,7 +134,8 @@ int mafat_conv_depthwise(struct mafat_conv *c)
 
 /* ---- fused into the 1x1 that reads it ---- */
 
-/* Address of channel block `b` of the depthwise layer's row r in the worker's scratch. */
+/* Returns the address of channel block `b` of the depthwise layer's row r in the worker's scratch.
+ * r counts from the first row of the block of rows. */
 static float *inner_row(const struct mafat_conv *c, int b, int r)
 {
   const struct mafat_scratch *s = c->worker->scratch;
@@ -169,7 +171,8 @@ static void point_at_inner_rows(struct mafat_conv *c, int n, int channels)
   }
 }
 
-/* Computes one panel of the 1x1. Each call has as many channels as are widened at a time. */
+/* Computes one panel of the 1x1 convolution. Each kernel call sums at most mafat_widened_channels
+ * input channels. */
 static int run_pointwise_panel(struct mafat_conv *c, struct mafat_span filters,
                                struct mafat_span rows)
 {
@@ -200,7 +203,7 @@ static int run_pointwise_panel(struct mafat_conv *c, struct mafat_span filters,
   return MAFAT_OK;
 }
 
-/* Computes the 1x1 from the rows in scratch. */
+/* Computes the 1x1 convolution from the rows in scratch. */
 static int run_pointwise_rows(struct mafat_conv *c, struct mafat_span rows)
 {
   int code = MAFAT_OK;

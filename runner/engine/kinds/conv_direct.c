@@ -1,6 +1,6 @@
 /* Computes direct convolutions, ordinary and grouped. Called by conv.c. A unit of work is a block
- * of rows of one panel of filters, or of one group. Writes the step's output and the worker's
- * scratch; allocates nothing. */
+ * of rows of one panel of filters, or of one group. Reads weights through runner/weights. Writes
+ * the step's output and the worker's scratch, in the arena; allocates nothing. */
 #include "runner/engine/kinds/conv.h"
 
 #include "runner/engine/kinds/widened.h"
@@ -10,8 +10,9 @@ struct filter_group {
   struct mafat_span filters, channels;
 };
 
-/* Sets in_rows and block_slices for a block of rows. If all rows of a block slice are at one
- * distance from those of the slice before, their pointers are computed from these. */
+/* Sets in_rows and block_slices for a block of rows. If each row of a block slice is at the same
+ * distance from that row of the slice before, adds this distance to the pointers of the slice
+ * before, which is faster. */
 static void point_at_input(struct mafat_conv *c, const struct mafat_conv_block *block)
 {
   const struct mafat_layer *l = c->layer;
@@ -30,8 +31,8 @@ static void point_at_input(struct mafat_conv *c, const struct mafat_conv_block *
   }
 }
 
-/* Returns how many block slices from `first` on one call computes: the fewest that have `least`
- * channels, or all that are left. */
+/* Returns how many block slices, from `first` on, one kernel call sums: just enough to have at
+ * least `least` channels, or all that are left. */
 static int split_block_slices(const struct mafat_conv *c, int first, int least)
 {
   int channels = 0, i = first;
@@ -39,8 +40,8 @@ static int split_block_slices(const struct mafat_conv *c, int first, int least)
   return i - first;
 }
 
-/* Channels after which a call may end. With a fused pooling, sums are not stored, so one call
- * computes all channels. */
+/* Returns the number of channels after which a kernel call may end. If a maxpool is fused, sums are
+ * not stored, so one call must sum all channels. */
 static int least_channels(const struct mafat_conv *c, int channels)
 {
   if (c->pool) return channels;
@@ -48,8 +49,8 @@ static int least_channels(const struct mafat_conv *c, int channels)
   return mafat_layer_widens(c->layer) ? mafat_max(most - MAFAT_CHANNEL_BLOCK + 1, 1) : most;
 }
 
-/* Computes one panel over a block of rows. Each call has as many channels as fit in the cache, and
- * continues the sums that the call before stored in the output. */
+/* Computes one panel over a block of rows. Each kernel call sums as many channels as fit in the
+ * cache, and continues the sums that the call before stored in the output. */
 static int run_panel(struct mafat_conv *c, const struct filter_group *g, struct mafat_span filters,
                      const struct mafat_conv_block *block)
 {

@@ -1,23 +1,23 @@
-/* Computes Winograd convolutions. Called by conv.c. A step with all filters is computed in turns; a
- * turn is a few rows of tiles:
- *
+/* Computes Winograd convolutions. Called by conv.c. Reads weights through runner/weights; writes
+ * the step's output and scratch, in the arena; allocates nothing. A step that computes all filters
+ * is divided into turns. A turn is a few rows of tiles, computed thus:
  * 1. Transform the input of all channels: the results are called values.
  * 2. For each panel of filters: transform the weights of some channels (unless all transformed
  *    weights are kept for the step); multiply values by weights, one matrix product for each point
- *    of a tile (36 or 64); transform the sums to outputs.
+ *      of a tile (36 or 64); transform the sums to outputs.
  *
- * A unit of work is a panel of a turn. If there are more turns than workers, the worker that begins
- * a turn computes its values, and few values are computed twice. Otherwise a separate round
- * computes the values of all turns, and the workers then take panels. Transformed weights that are
- * kept are computed in that round, too.
+ * A unit of work is a panel of a turn. If there are more turns than workers, each worker computes
+ * the values of the turns that it begins; few values are computed twice. Otherwise a separate round
+ * before the others computes the values of all turns, and also the transformed weights if they are
+ * kept.
  *
- * If steps are panels and slices of input channels (mafat_plan_transforms), there is one turn. A
- * separate step computes the values of all tiles for the steps after it, and sums stay in shared
- * scratch until the next slice.
+ * If each step is one panel, or a slice of input channels of one (mafat_plan_transforms), there is
+ * one turn. A separate step before them computes the values of all tiles, and sums stay in shared
+ * scratch until the step of the next slice.
  *
  * Channels are summed in the order of direct convolution; sums are stored and reloaded exactly.
- * F(6x6) sums each block of channels (base/winograd.h) separately and adds the results; products
- * therefore have whole blocks. */
+ * F(6x6) sums each block of channels (base/winograd.h) separately and adds the results. So each
+ * matrix product sums whole blocks. */
 #include "runner/engine/kinds/conv.h"
 
 #include "predictor/plan/weight_placement.h"
@@ -33,11 +33,12 @@ struct winograd {
   int tiles_across, tiles_down; /* tiles of the whole box */
   struct mafat_span rows;       /* rows of tiles in the turn */
   struct mafat_span held;       /* rows of tiles whose values exist: the turn's, or all */
-  float *values, *kernels, *sums;
-  struct mafat_span block; /* block slices of the last block of values looked up */
+  float *values, *kernels, *sums; /* transformed input, transformed weights, products (scratch.h) */
+  struct mafat_span block;        /* block slices of the block that find_block found last */
 };
 
-/* Sets the buffers of a turn: the worker's own, and shared ones. */
+/* Sets values, kernels and sums to the buffers of turn number `turn`, or to those that all turns
+ * share. */
 static void use_turn(struct winograd *g, int turn)
 {
   const struct mafat_scratch *s = g->scratch;
@@ -74,7 +75,7 @@ static const struct mafat_winograd_kernels *transforms(const struct winograd *g)
   return &g->c.worker->kernels->winograd[g->size->size];
 }
 
-/* First channel of block slice i; for i past the last one, the number of channels. */
+/* Returns the first channel of block slice i; for i past the last slice, the number of channels. */
 static int block_slice_position(const struct mafat_conv *c, int i)
 {
   return i < c->n_block_slices ? c->references[i].position : c->layer->in.c;
@@ -82,7 +83,8 @@ static int block_slice_position(const struct mafat_conv *c, int i)
 
 /* ---- weights ---- */
 
-/* Transforms block slices [first, end) of a panel to [point][channel][width]. */
+/* Transforms a panel's weights of block slices [first, end) to `values`, [point][channel][width].
+ * *slice: weights of the last block slice, which the caller releases. */
 static int transform_weights(const struct winograd *g, struct mafat_span filters, int first,
                              int end, float *values, struct mafat_weights_slice *slice)
 {
@@ -101,7 +103,8 @@ static int transform_weights(const struct winograd *g, struct mafat_span filters
   return MAFAT_OK;
 }
 
-/* Address of a kept panel of transformed weights. All panels before it have MAFAT_PANEL filters. */
+/* Returns the address of a panel's transformed weights that are kept for the step. All panels
+ * before it have MAFAT_PANEL filters. */
 static float *kept_panel(const struct winograd *g, int panel)
 {
   return g->kernels + (size_t)panel * (size_t)g->size->points *
@@ -119,7 +122,7 @@ static int keep_panel(const struct winograd *g, int panel)
 
 /* ---- input ---- */
 
-/* End of the block slices from `first` on that are multiplied together. */
+/* Returns the end of the block slices, from `first` on, that are multiplied in one product. */
 static int turn_of_block_slices(const struct winograd *g, int first)
 {
   int channels = 0, i = first;
@@ -128,8 +131,8 @@ static int turn_of_block_slices(const struct winograd *g, int first)
   return i;
 }
 
-/* A block of values, of some block slices: [block][point][tile][channel]. The distance between
- * points is chosen so that they use many cache sets. */
+/* Values of the block slices that are multiplied in one product, [point][tile][channel]. The
+ * distance between points is chosen so that they use many cache sets. */
 struct values_block {
   struct mafat_span block_slices;
   int first_channel, n_channels;
@@ -137,7 +140,8 @@ struct values_block {
   float *values;
 };
 
-/* Block of values that contains block slice i. Each block slice has memory for the widest one. */
+/* Returns the block of values that contains block slice i. Each block slice has as much memory as
+ * the widest needs. */
 static struct values_block find_block(struct winograd *g, int i)
 {
   size_t block_slice_floats = mafat_scratch_point_floats((size_t)tiles_of(g, g->held) *
@@ -158,7 +162,7 @@ static struct values_block find_block(struct winograd *g, int i)
                                                          (size_t)g->size->points * capacity};
 }
 
-/* Transforms the input of one row of tiles and one block slice. */
+/* Transforms the input of one row of tiles and of block slice i. */
 static void transform_input(struct winograd *g, int tile_row, int i)
 {
   const struct mafat_conv *c = &g->c;
@@ -185,14 +189,16 @@ static void transform_input(struct winograd *g, int tile_row, int i)
 
 /* ---- products and output ---- */
 
-/* Floats from one point of the sums to the next: [tile][width]. */
+/* Returns the number of floats from one point of the sums to the next. A point has
+ * [tile][width]. */
 static size_t sums_point_floats(const struct winograd *g, int width)
 {
   return mafat_scratch_point_floats((size_t)tiles_of(g, g->rows) * (size_t)width);
 }
 
-/* Multiplies block slices [first, end) by weights [point][channel][width] and adds to the sums.
- * `ahead`: weights to be transformed next, which the kernel prefetches; NULL: none. */
+/* Multiplies the values of block slices [first, end) by weights, [point][channel][width], and adds
+ * the products to the sums. weights_point: floats from one point to the next. ahead: weights that
+ * will be transformed next, which the kernel prefetches; NULL: none. */
 static void multiply(struct winograd *g, int first, int end, const float *weights,
                      size_t weights_point, int width, const float *ahead)
 {
@@ -254,7 +260,7 @@ static void transform_output(struct winograd *g, struct mafat_span filters,
   }
 }
 
-/* The panel's weights after those of a block slice; NULL if they are narrow. */
+/* Returns the panel's weights after those of a block slice; NULL if weights are not floats. */
 static const float *after_block_slice(const struct mafat_conv *c, int block_slice,
                                       const struct mafat_weights_slice *slice)
 {
@@ -262,8 +268,8 @@ static const float *after_block_slice(const struct mafat_conv *c, int block_slic
   return slice->narrow ? NULL : slice->weights + rows * (size_t)slice->width;
 }
 
-/* Adds the products of block slices [first, end) to the sums. *slice: weights of the last ones,
- * with scale and bias; the caller releases it. */
+/* Transforms weights of block slices [first, end) and adds the products to the sums. *slice:
+ * weights of the last block slice, with the panel's scale and bias; the caller releases it. */
 static int add_block_slices(struct winograd *g, struct mafat_span filters, int first, int end,
                       struct mafat_weights_slice *slice)
 {
@@ -312,8 +318,8 @@ static void transform_turn(struct winograd *g)
     for (int row = 0; row < mafat_span_size(g->held); row++) transform_input(g, row, i);
 }
 
-/* Computes the worker's share of what all workers need: transformed weights of n_panels panels, and
- * values of n_block_slices block slices. */
+/* Computes this worker's share of the data that all workers read afterwards: transformed weights of
+ * n_panels panels, and values of n_block_slices block slices. */
 static int run_preparations(struct winograd *g, int n_panels, int n_block_slices)
 {
   const struct mafat_worker *w = g->c.worker;
@@ -354,8 +360,9 @@ static int run_slices(struct winograd *g)
 
 /* ---- steps of all filters ---- */
 
-/* Takes units and computes them. If values are shared by all workers, the turns of a panel are
- * consecutive units; if each worker computes its own, the panels of a turn are. */
+/* Takes units and computes them. If all workers share the values, consecutive units are the turns
+ * of one panel. If each worker computes its own values, consecutive units are the panels of one
+ * turn. */
 static int run_turns(struct winograd *g)
 {
   const struct mafat_worker *w = g->c.worker;
@@ -364,7 +371,8 @@ static int run_turns(struct winograd *g)
   int n_turns = mafat_divide_up(g->tiles_down, g->scratch->tile_rows);
   for (int unit;
        code == MAFAT_OK && (unit = mafat_team_take(w->team, w->index, n_turns * n_panels)) >= 0;) {
-    /* With fewer units than workers, each worker's first unit is its own. */
+    /* If there are fewer turn buffers than workers, no worker gets a second unit, so it can use the
+     * buffers of its unit's number. */
     if (turn < 0) use_turn(g, g->scratch->n_turns < mafat_team_size(w->team) ? unit : w->index);
     int next = shared ? unit % n_turns : unit / n_panels, first_row = next * g->scratch->tile_rows;
     g->rows = mafat_span(first_row, mafat_min(first_row + g->scratch->tile_rows, g->tiles_down));

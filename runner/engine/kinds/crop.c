@@ -1,5 +1,6 @@
-/* Computes Darknet's crop as at inference: takes the center, and scales [0, 1] to [-1, 1] (unless
- * noadjust). Called by the executor through the table in kinds.c. Allocates nothing. */
+/* Computes Darknet's crop layer as Darknet does at inference: copies the center of the map, and
+ * scales values from [0, 1] to [-1, 1] unless the cfg has noadjust. Called by the executor through
+ * the table in kinds.c. Writes the step's output in the arena; allocates nothing. */
 #include "runner/engine/kinds/rows.h"
 
 static int run_crop(const struct mafat_worker *w, const struct mafat_step *step)

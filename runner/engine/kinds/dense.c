@@ -1,12 +1,13 @@
-/* Computes connected layers, whose outputs each sum the whole input. Called by the executor through
- * the table in kinds.c. Allocates nothing. */
+/* Computes connected layers, in which each output sums the whole input. Called by the executor
+ * through the table in kinds.c. Reads weights through runner/weights. Writes the step's output and
+ * scratch, in the arena; allocates nothing. */
 #include "runner/engine/kinds/conv.h"
 
 #include "runner/engine/kinds/widened.h"
 
-/* In the first step of the layer or part, copies the input in CHW order to shared scratch, for this
- * step and the steps of further panels. Each part copies its own, because parts may run on
- * different devices. */
+/* In the first step of the layer or part, copies the whole input in CHW order to shared scratch,
+ * for this step and the later steps of other panels. The first step of each part makes this copy
+ * again, because parts may run on different devices. */
 static void prepare_connected(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
@@ -16,7 +17,8 @@ static void prepare_connected(const struct mafat_worker *w, const struct mafat_s
 }
 
 /* Computes a panel as a 1x1 convolution of one pixel, whose channels are the input in CHW order.
- * Each call has one block slice: all channels, or as many as are widened at a time. */
+ * Each kernel call has one block slice: all channels, or, if weights are widened to floats, as many
+ * as mafat_widened_end allows. */
 static int run_panel(struct mafat_conv *c, const float *flat, struct mafat_span filters)
 {
   const struct mafat_worker *w = c->worker;

@@ -1,6 +1,7 @@
 /* Activates and decodes the head of the first YOLO, whose output is one list for the whole map:
- * classes of all cells, then objectness, then boxes. Called by the executor through the table in
- * kinds.c. Allocates nothing. */
+ * classes of all cells, then objectness of all boxes, then boxes. The executor and
+ * runner/detect/detect.c call it through the table in kinds.c. Writes the step's output and scratch
+ * in the arena, and reports boxes to decoding.h; allocates nothing. */
 #include "runner/engine/decoding.h"
 #include "runner/engine/kinds/kind.h"
 
@@ -17,7 +18,7 @@ static int run_detection(const struct mafat_worker *w, const struct mafat_step *
   return MAFAT_OK;
 }
 
-/* Element i of a tensor in CHW order. */
+/* Returns element i of the head's output in CHW order. */
 static float flat_at(const struct mafat_decoding *d, int64_t i)
 {
   struct mafat_shape out = d->layer->out;
@@ -25,8 +26,8 @@ static float flat_at(const struct mafat_decoding *d, int64_t i)
   return mafat_decoding_at(d, (int)(row / out.h), (int)(row % out.h), (int)(i % out.w));
 }
 
-/* Decodes one box of one cell. Unlike for other heads, Darknet has no threshold for the objectness
- * alone here, and does not correct boxes for the letterbox. */
+/* Decodes one box of one cell. In other heads Darknet ignores boxes whose objectness is below the
+ * threshold, and corrects boxes for the letterbox. Here it does neither. */
 static void decode_box(struct mafat_decoding *d, int cell, int box)
 {
   const struct mafat_head *h = &d->layer->head;

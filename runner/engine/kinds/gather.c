@@ -1,11 +1,14 @@
-/* Looks up columns of a table by index, floats or integers. Called by the executor through the
- * table in kinds.c. Allocates nothing. */
+/* Computes gather layers: looks up columns of a table by index. Table and output are floats or
+ * 8-bit integers, indices are floats. Called by the executor through the table of kinds in kinds.c.
+ * Reads a constant table through runner/weights. Writes the step's output in the arena; allocates
+ * nothing. */
 #include "runner/engine/kinds/rows.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Column for an index; negative ones count from the end. -1: out of range. NaN: 0. */
+/* Returns the column that an index selects in a table of n columns, or -1 if the index is out of
+ * range. Negative indices count from the end. NaN selects column 0. */
 static int column_of(float number, int n)
 {
   float from_start = number < 0 ? number + (float)n : number;
@@ -13,14 +16,14 @@ static int column_of(float number, int n)
   return from_start > 0 ? (int)from_start : 0;
 }
 
-/* Table to look up, of any element type. */
+/* Table in which columns are looked up, of any element type. */
 struct gather_table {
   const char *first; /* a run's first channel in column 0 */
   size_t column_bytes;
 };
 
-/* Finds the table for a run of channels: among the weights if the plan keeps it there, else a
- * tensor. */
+/* Finds the table for a run of channels. It is among the weights if it is a constant that the plan
+ * keeps there (plan->table), else in a tensor. */
 static struct gather_table table_of_run(const struct mafat_worker *w, int layer,
                                         const struct mafat_run *run)
 {
@@ -41,7 +44,7 @@ static struct gather_table table_of_run(const struct mafat_worker *w, int layer,
       mafat_tensors_pixel_bytes(t, run->tensor, run->block)};
 }
 
-/* Copies one row of a run's channels. MAFAT_EINVAL: an index is out of range. */
+/* Looks up one output row of a run's channels. MAFAT_EINVAL: an index is out of range. */
 static int gather_row(const struct mafat_worker *w, const struct mafat_step *step,
                        const struct mafat_run *run, int y)
 {
@@ -78,7 +81,7 @@ static int run_gather(const struct mafat_worker *w, const struct mafat_step *ste
   return MAFAT_OK;
 }
 
-/* Names the first index that is out of range. */
+/* Writes a message with the first index that is out of range. */
 static void explain_gather(const struct mafat_worker *w, const struct mafat_step *step, char *text,
                            size_t capacity)
 {

@@ -1,7 +1,8 @@
-/* Interface of a kind of layer in the runner. A kind computes a step: it sets pointers to rows of
- * the sources' tensors and of its own, and calls kernels. Each kind has a file here, named as in
- * network/kinds and predictor/kinds, and an entry in the table in kinds.c. Kinds allocate nothing
- * in a run. Included by api, runner/detect/detect.c and runner/engine. */
+/* Interface of the code that computes one kind of layer. It computes a step: sets pointers to rows
+ * of the input and output tensors, and calls kernels. Each kind has a file here, often named as in
+ * network/kinds and predictor/kinds, and an entry in the table in kinds.c. The functions write to
+ * the arena, may read weights from files, and allocate nothing. Included by api,
+ * runner/detect/detect.c and runner/engine. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_KIND_H
 #define MAFAT_RUNNER_ENGINE_KINDS_KIND_H
 
@@ -13,7 +14,7 @@
 
 struct mafat_integer_kernels; /* kernels/integer.h */
 
-/* One worker's arguments besides the step. */
+/* Arguments of one worker, in addition to the step. A worker is a thread of the team. */
 struct mafat_worker {
   const struct mafat_tensors *tensors;
   const struct mafat_plan *plan;
@@ -22,11 +23,12 @@ struct mafat_worker {
                                                    networks */
   struct mafat_team *team;             /* the workers of this step */
   struct mafat_weights *weights;
-  const struct mafat_scratch *scratch; /* scratch of the step's layer */
+  const struct mafat_scratch *scratch; /* sizes and offsets of the step's scratch */
   char *shared_memory;                 /* scratch shared by the workers */
-  int32_t *sums;                       /* integer sums that the next part of the layer continues:
-                                          [panel][pixel of the step][width]; NULL: none */
-  char *slot_memory;                   /* this worker's scratch; NULL: none needed */
+  int32_t *sums;                       /* integer sums that the step continues or leaves to the next
+                                          part of the layer, [panel][pixel of the step][width];
+                                          NULL: none */
+  char *slot_memory;                   /* this worker's own scratch; NULL: the step needs none */
   int index;                           /* 0 ... layout->n_workers - 1 */
   int round;                           /* round of the step: 0 ... rounds - 1 */
 };
@@ -35,7 +37,7 @@ struct mafat_worker {
 enum mafat_sharing {
   MAFAT_SHARED_BY_ROWS,  /* output rows are independent: each call of `run` computes some */
   MAFAT_SHARED_BY_UNITS, /* `run` takes units from the team (team.h) */
-  MAFAT_ALONE            /* small or rare: worker 0 computes all of it */
+  MAFAT_ALONE            /* worker 0 computes the whole step, because it is small or rare */
 };
 
 struct mafat_decoding; /* decoding.h */
@@ -43,40 +45,45 @@ struct mafat_decoding; /* decoding.h */
 struct mafat_runner_kind {
   /* Prepares a step before any worker begins; called once, on the caller's thread. May be NULL. */
   void (*prepare)(const struct mafat_worker *w, const struct mafat_step *step);
-  /* Returns the number of rounds. In each, all workers run, then wait for each other, so that a
-   * round can use all results of the one before. NULL: 1. */
+  /* Returns the number of rounds of a step. In each round all workers call `run`, then wait for
+   * each other, so that a round can use all results of the round before. NULL: 1. */
   int (*rounds)(const struct mafat_worker *w, const struct mafat_step *step);
-  /* Computes the worker's share of a step or round. MAFAT_OK, or an error of reading weights;
-   * MAFAT_EINVAL: values of the input that `explain` describes. */
+  /* Computes the worker's share of a step or round. Returns MAFAT_OK, an error of reading weights,
+   * or MAFAT_EINVAL if the input has values that are not allowed. */
   int (*run)(const struct mafat_worker *w, const struct mafat_step *step);
-  /* Writes what was expected and found after MAFAT_EINVAL. NULL: `run` never returns that. */
+  /* After MAFAT_EINVAL, writes to `text` which input was expected and which was found. NULL: `run`
+   * never returns MAFAT_EINVAL. */
   void (*explain)(const struct mafat_worker *w, const struct mafat_step *step, char *text,
                   size_t capacity);
   enum mafat_sharing sharing;
-  /* Passes on all boxes of the head's output. NULL: not a head. */
+  /* After a run, reports all boxes of the layer's output (decoding.h). NULL: not a detection
+   * head. */
   void (*decode)(struct mafat_decoding *d);
 };
 
-/* Defined in the files of kinds/. */
+/* Entries of the table, defined in the files of this folder. */
 #define KIND(CONSTANT, name, integers) extern const struct mafat_runner_kind mafat_runner_##name;
 #define STEPLESS(CONSTANT, name)
 #include "network/kinds.def"
 
-/* Returns NULL for a type without steps: an input or an alias. */
+/* Returns the entry of a type of layer, for float inputs. NULL: the type has no steps (an input or
+ * an alias). */
 const struct mafat_runner_kind *mafat_runner_kind(enum mafat_layer_type type);
-/* The same for layers with quantized inputs (kinds/integer); NULL: not supported. */
+/* Returns the entry of a type of layer, for quantized inputs (kinds/integer). NULL: not
+ * supported. */
 const struct mafat_runner_kind *mafat_runner_integer_kind(enum mafat_layer_type type);
 
-/* Checks that the first n_layers layers can run. MAFAT_EUNSUPPORTED: the diagnostic names the first
- * one that cannot. */
+/* Checks that the first n_layers layers can run. MAFAT_EUNSUPPORTED: a layer cannot, which the
+ * diagnostic names. */
 int mafat_kinds_check(const struct mafat_network *n, int n_layers, struct mafat_diagnostic *d);
 
-/* Call `prepare`, `rounds` and `run` of the step's kind. With fused layers this is the kind of the
- * innermost layer, which reads the step's input. All workers of the team call mafat_kinds_run. */
+/* These call `prepare`, `rounds` and `run` of the step's kind. If layers are fused, this is the
+ * kind of the innermost layer, which reads the step's input and computes all of them. All workers
+ * of the team call mafat_kinds_run. */
 void mafat_kinds_prepare(const struct mafat_worker *w, const struct mafat_step *step);
 int mafat_kinds_rounds(const struct mafat_worker *w, const struct mafat_step *step);
 int mafat_kinds_run(const struct mafat_worker *w, const struct mafat_step *step);
-/* Describes the failure `code` of a step. */
+/* Writes to `text` why a step failed; `code` is what mafat_kinds_run returned. */
 void mafat_kinds_explain(const struct mafat_worker *w, const struct mafat_step *step, int code,
                          char *text, size_t capacity);
 

@@ -1,6 +1,7 @@
-/* Table of the runner's kinds of layers, generated from network/kinds.def, and the calls of their
- * functions. Called by runner/engine/executor.c, runner/detect and api/. Divides steps that are
- * shared by rows among the workers. Allocates nothing. */
+/* Table of the functions that compute each kind of layer, generated from network/kinds.def, and the
+ * calls of these functions. Divides the steps that are shared by rows among the workers. Called by
+ * runner/engine/executor.c, runner/detect/detect.c and api/. Allocates nothing itself; the
+ * functions in the table write to the arena. */
 #include "runner/engine/kinds/kind.h"
 
 #include "predictor/plan/fusion.h"
@@ -36,7 +37,8 @@ int mafat_kinds_check(const struct mafat_network *n, int n_layers, struct mafat_
   return MAFAT_OK;
 }
 
-/* Kind of the step's innermost layer, which computes the layers fused around it, too. */
+/* Returns the kind of the step's innermost layer, which also computes the layers that are fused
+ * with it. */
 static const struct mafat_runner_kind *kind_of(const struct mafat_worker *w,
                                                const struct mafat_step *step)
 {
@@ -47,8 +49,9 @@ static const struct mafat_runner_kind *kind_of(const struct mafat_worker *w,
 }
 
 enum {
-  SHARES = 4, /* shares of a step's rows that each worker begins with */
-  PARTS = 4   /* parts of the last of these, so that workers finish at about the same time */
+  SHARES = 4, /* a step's rows are divided into this many shares for each worker */
+  PARTS = 4   /* each worker's last share is divided into this many parts, so that workers finish at
+                 about the same time */
 };
 
 static int run_shares_of_rows(const struct mafat_worker *w, const struct mafat_step *step,

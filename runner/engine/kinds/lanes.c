@@ -1,5 +1,6 @@
-/* Transposes groups of pixels to scratch, one lane for each pixel, and back. Called by kinds that
- * combine channels (normalize.c, reduce.c). */
+/* Transposes groups of pixels to scratch, one lane for each pixel, and back. Called by normalize.c
+ * and reduce.c, which combine channels. Reads the input, and writes the worker's scratch and the
+ * step's output, in the arena; allocates nothing. */
 #include "runner/engine/kinds/lanes.h"
 
 enum { UNIT_COLS = 64 };
@@ -16,7 +17,7 @@ bool mafat_lanes_take(const struct mafat_worker *w, const struct mafat_step *ste
   return true;
 }
 
-/* Transposes n pixels to lanes; lanes past the end repeat the last pixel. */
+/* Transposes n pixels to n lanes; lanes n and above repeat the last pixel. */
 static void spread(const float *pixels, size_t pixel_floats, int n, int n_channels, float *to,
                    int lanes)
 {

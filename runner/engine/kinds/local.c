@@ -1,6 +1,7 @@
-/* Computes locally connected layers, with separate weights at every location. Called by the
- * executor through the table in kinds.c. They are rare, so these are plain loops; products are
- * rounded at every kernel level. Allocates nothing. */
+/* Computes locally connected layers: convolutions with separate weights for every output pixel.
+ * They are rare, so these are plain loops, with the same results at every kernel level. Called by
+ * the executor through the table in kinds.c. Reads weights through runner/weights. Writes the
+ * step's output and scratch, in the arena; allocates nothing. */
 #include "runner/engine/kinds/kind.h"
 
 static int run_local(const struct mafat_worker *w, const struct mafat_step *step)

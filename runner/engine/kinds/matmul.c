@@ -1,7 +1,8 @@
 /* Computes matrix products of two maps: each row of the first is convolved (1x1) with a row of the
- * second as weights. Called by the executor through the table in kinds.c; integer/matmul.c uses its
- * division into units. Each unit packs its part of the second map into a panel, as it is or
- * transposed. A unit is a panel of a row, or some columns of that. Allocates nothing. */
+ * second as weights. A unit of work is a panel of filters of one output row, or some columns of it.
+ * Each unit packs its part of the second map, transposed if need be, into a panel of weights.
+ * Called by the executor through the table in kinds.c; integer/matmul.c calls mafat_product_take.
+ * Writes the step's output and the worker's scratch, in the arena; allocates nothing. */
 #include "runner/engine/kinds/matmul.h"
 
 #include "predictor/plan/packing.h"
@@ -9,8 +10,8 @@
 #include <string.h>
 
 enum {
-  UNITS = 4,     /* units for each worker, if there are enough columns */
-  UNIT_COLS = 64 /* least columns of a unit, to limit the share of packing */
+  UNITS = 4,     /* wanted number of units for each worker */
+  UNIT_COLS = 64 /* least columns of a unit: with fewer, packing would take much of the time */
 };
 
 struct float_product {
@@ -72,7 +73,8 @@ bool mafat_product_take(const struct mafat_worker *w, const struct mafat_step *s
 
 /* ---- the second map, packed ---- */
 
-/* Packs columns `inputs` of the second map, whose channels are the filters. */
+/* Packs a panel if the second map is not transposed: its channels are the filters. `inputs` are the
+ * columns to be packed. */
 static void pack_channels(const struct float_product *p, const struct mafat_product_part *part,
                           struct mafat_span inputs, int width)
 {
@@ -91,7 +93,8 @@ static void pack_channels(const struct float_product *p, const struct mafat_prod
   }
 }
 
-/* Packs channels `inputs` of the second map, whose columns are the filters. */
+/* Packs a panel if the second map is transposed: its columns are the filters. `inputs` are the
+ * channels to be packed. */
 static void pack_columns(const struct float_product *p, const struct mafat_product_part *part,
                          struct mafat_span inputs, int width)
 {
@@ -110,7 +113,8 @@ static void pack_columns(const struct float_product *p, const struct mafat_produ
   }
 }
 
-/* Packs some inputs of a panel, with zeros after the filters. */
+/* Packs some inputs of the part's panel. Filters from the part's last to the panel's width are
+ * zeros. */
 static void pack(const struct float_product *p, const struct mafat_product_part *part,
                  struct mafat_span inputs, int width)
 {
@@ -152,7 +156,7 @@ static int point_at_output(const struct float_product *p, const struct mafat_pro
   return n;
 }
 
-/* End of the block slices from `first` on that are summed in one call. */
+/* Returns the end of the block slices, from `first` on, that one kernel call sums. */
 static int split_end(const struct float_product *p, int first)
 {
   int begin = p->references[first].position, i = first;

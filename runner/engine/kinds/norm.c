@@ -1,5 +1,6 @@
-/* Computes batchnorm layers: a scale and a bias for each channel. Called by the executor through
- * the table in kinds.c. Allocates nothing. */
+/* Computes batchnorm layers: multiplies each channel by a scale and adds a bias. Called by the
+ * executor through the table in kinds.c. Reads scales and biases through runner/weights; writes the
+ * step's output in the arena; allocates nothing. */
 #include "runner/engine/kinds/rows.h"
 
 static int run_batchnorm(const struct mafat_worker *w, const struct mafat_step *step)

@@ -1,11 +1,12 @@
-/* Normalizes the channels of each pixel, with one lane (lanes.h) for each pixel. Called by the
- * executor through the table in kinds.c. Sums are doubles and added channel by channel. Allocates
- * nothing. */
+/* Normalizes the channels of each pixel (softmax, layer normalization and others), with one lane
+ * (lanes.h) for each pixel. Sums are doubles, added channel by channel. Called by the executor
+ * through the table in kinds.c. Writes the step's output and the worker's scratch, in the arena;
+ * allocates nothing. */
 #include "runner/engine/kinds/lanes.h"
 
 #include <math.h>
 
-/* Sums of each lane. */
+/* Sum and maximum over the channels of each lane. */
 struct norm_totals {
   double sum[MAFAT_LANES];
   float largest[MAFAT_LANES];
@@ -18,7 +19,8 @@ MAFAT_LANES_INLINE void find_largest(const float *x, int channels, struct norm_t
     for (int i = 0; i < lanes; i++) t->largest[i] = x[i] > t->largest[i] ? x[i] : t->largest[i];
 }
 
-/* Subtracts the maximum and sums the exponentials. With `keep`, replaces x by the exponentials. */
+/* Subtracts each lane's maximum from x, and sums the exponentials of the differences. keep:
+ * replaces x by the exponentials. */
 MAFAT_LANES_INLINE void sum_exponentials(float *x, int channels, struct norm_totals *t, bool keep,
                                          int lanes)
 {

@@ -1,8 +1,9 @@
-/* Computes maxpool and average pool. Called by the executor through the table in kinds.c. Allocates
- * nothing. */
+/* Computes maxpool and average pool of float maps. Called by the executor through the table in
+ * kinds.c. Writes the step's output and the worker's scratch, in the arena; allocates nothing. */
 #include "runner/engine/kinds/rows.h"
 
-/* Number of rows from `first` on, one for each tap, that a mean counts, including padding. */
+/* Returns the number of a window's taps that a mean counts, along the rows: those in the map and in
+ * its padding. The window's first tap is in row `first`; `end` is the row after its last tap. */
 static int counted_rows(const struct mafat_layer *l, int first, int end)
 {
   return mafat_divide_up(mafat_min(end, l->in.h + l->counted_y) - first, l->window.y.dilation);
@@ -19,7 +20,7 @@ static int run_pool(const struct mafat_worker *w, const struct mafat_step *step,
   struct mafat_run run;
   while (mafat_runs_next(&runs, &run)) {
     int x0 = mafat_taps_first(l->window.x, step->out.x.begin);
-    int origin = x0 < 0 ? 0 : x0; /* row pointers begin at a column that exists */
+    int origin = x0 < 0 ? 0 : x0; /* column at which the row pointers point */
     struct mafat_pool_call call = {
         .rows = rows, .first_col = x0 - origin, .in_begin = 0, .in_end = l->in.w - origin,
         .n_cols = mafat_span_size(step->out.x), .taps = l->window.x,

@@ -1,6 +1,7 @@
-/* Computes detections from a detector's anchors, as TFLite_Detection_PostProcess does: boxes with a
- * sufficient score that do not overlap a better one too much. Among equals the first anchor, or
- * class, wins. Called by the executor through the table in kinds.c. Allocates nothing. */
+/* Computes detections from a detector's anchors, as TFLite_Detection_PostProcess does: boxes whose
+ * score is at least a threshold and which do not overlap a better box too much. Among equal scores
+ * the first anchor, or class, is better. Called by the executor through the table in kinds.c.
+ * Writes the step's output and scratch, in the arena; allocates nothing. */
 #include "runner/engine/kinds/kind.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 enum { BOXES, SCORES, ANCHORS }; /* operands */
 enum { CORNERS = 4, CLASS = 4, SCORE, COUNT }; /* channels of an output column; 0-3: the box */
 
-/* A candidate detection. */
+/* A candidate for the output of run_regular. */
 struct kept {
   float score;
   uint32_t anchor;
@@ -23,8 +24,8 @@ struct work {
   const struct mafat_layer *layer;
   const struct mafat_postprocess *p;
   float *boxes, *scores; /* (anchors, CORNERS), (anchors) */
-  uint32_t *order;       /* (anchors): anchors, best first */
-  struct kept *kept;     /* (detections + detections_per_class) */
+  uint32_t *order;       /* (anchors): numbers of anchors, best score first */
+  struct kept *kept;     /* (detections + detections_per_class): candidates, best score first */
   int n_kept;
 };
 
@@ -38,7 +39,7 @@ static float score_of(const struct work *w, int anchor, int class)
   return at(w, SCORES, anchor, class + w->layer->operands[SCORES].shape.c - w->p->classes);
 }
 
-/* Computes top, left, bottom and right of an anchor's box. */
+/* Sets an anchor's element of w->boxes to its top, left, bottom and right. */
 static void decode_box(const struct work *w, int anchor)
 {
   const struct mafat_postprocess *p = w->p;
@@ -69,7 +70,7 @@ static float overlap(const float *a, const float *b)
   return both / (area_a + area_b - both);
 }
 
-/* ---- descending order: a heap whose root is the last ---- */
+/* ---- descending order: a heap whose root has the lowest score ---- */
 
 static bool comes_after(const struct work *w, uint32_t a, uint32_t b)
 {
@@ -86,7 +87,8 @@ static void sift_down(const struct work *w, int n, int to, uint32_t value)
   w->order[to] = value;
 }
 
-/* Sorts the anchors with a sufficient score, best first; returns their number. */
+/* Sets w->order to the anchors whose score is at least least_score, best first. Returns their
+ * number. */
 static int sort_anchors(const struct work *w)
 {
   int n = 0;
@@ -101,8 +103,8 @@ static int sort_anchors(const struct work *w)
   return n;
 }
 
-/* Moves the anchors that overlap no better one too much to the front of the first n of the list, at
- * most `most`. Returns their number. */
+/* Keeps those of the first n anchors in w->order that overlap no better anchor by more than
+ * most_overlap, and at most `most` of them. Moves them to the front and returns their number. */
 static int suppress(const struct work *w, int n, int most)
 {
   int chosen = 0;
@@ -127,7 +129,8 @@ static void put(const struct work *w, int column, const float *box, int class, f
   to[SCORE] = score;
 }
 
-/* Returns the class after `before` in descending order of an anchor's scores; -1: none left. */
+/* Returns the class that comes after class `before` in descending order of the anchor's scores; the
+ * best class if `before` is -1. -1: none is left. */
 static int next_class(const struct work *w, int anchor, int before)
 {
   int best = -1;
@@ -143,8 +146,8 @@ static int next_class(const struct work *w, int anchor, int before)
   return best;
 }
 
-/* Suppresses by each anchor's best score. Outputs each remaining anchor with its best classes;
- * returns the number of these anchors. */
+/* Suppresses overlapping anchors, which it compares by their best class. Outputs each remaining
+ * anchor once for each of its best classes. Returns the number of remaining anchors. */
 static int run_fast(struct work *w)
 {
   int per_anchor = w->p->classes_per_detection;
@@ -164,8 +167,8 @@ static int run_fast(struct work *w)
   return n;
 }
 
-/* Inserts a candidate into the descending list, after equal scores. Drops the last if the list is
- * longer than the output. */
+/* Inserts a candidate into w->kept, after candidates with the same score. If the list would be
+ * longer than the output, drops the last candidate. */
 static void keep(struct work *w, struct kept candidate)
 {
   int to = w->n_kept;
@@ -177,7 +180,8 @@ static void keep(struct work *w, struct kept candidate)
   if (w->n_kept < w->p->detections) w->n_kept++;
 }
 
-/* Suppresses class by class; returns the number of boxes. */
+/* Suppresses overlapping anchors in each class separately, and outputs the best candidates of all
+ * classes. Returns their number. */
 static int run_regular(struct work *w)
 {
   for (int class = 0; class < w->p->classes; class++) {

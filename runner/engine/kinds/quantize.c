@@ -1,5 +1,5 @@
-/* Quantizes floats; integer/quantize.c dequantizes. Called by the executor through the table in
- * kinds.c. Allocates nothing. */
+/* Quantizes maps of floats; integer/quantize.c dequantizes. Called by the executor through the
+ * table in kinds.c. Writes the step's output in the arena; allocates nothing. */
 #include "runner/kernels/integer.h"
 #include "runner/engine/kinds/rows.h"
 
@@ -12,7 +12,7 @@ static int run_quantize(const struct mafat_worker *w, const struct mafat_step *s
     size_t in_pixel = mafat_tensors_pixel_bytes(t, run.tensor, run.block) / sizeof(float);
     size_t out_pixel = mafat_tensors_pixel_bytes(t, step->layer, run.out_block);
     int cols = mafat_span_size(step->out.x);
-    /* the run's channels are all of the pixel, so a row is contiguous */
+    /* true if the pixel has no other channels than the run's: then the row is contiguous */
     bool dense = in_pixel == (size_t)run.n && out_pixel == (size_t)run.n;
     for (int y = step->out.y.begin; y < step->out.y.end; y++) {
       const float *from = mafat_runs_read(t, mafat_layer_sources(l), &run, y, step->out.x.begin);

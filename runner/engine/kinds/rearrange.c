@@ -1,7 +1,7 @@
-/* Copies elements of maps to other positions, part by part, after filling the output if the parts
- * do not cover it. Called by the executor through the table in kinds.c; split.c,
- * rearrange_pixels.c, rearrange_lanes.c and integer/rearrange.c call its functions of rearrange.h.
- * Allocates nothing. */
+/* Copies elements of maps to other positions, part by part (network/rearrange.h). If the parts do
+ * not cover the output, first fills it with a value. Called by the executor through the table in
+ * kinds.c; split.c, rearrange_pixels.c, rearrange_lanes.c and integer/rearrange.c call functions of
+ * rearrange.h. Writes the step's output in the arena; allocates nothing. */
 #include "runner/engine/kinds/rearrange.h"
 
 int mafat_copy_locate(const struct mafat_part *part, int axis, int out, struct mafat_place *in)
@@ -32,7 +32,8 @@ bool mafat_copy_next_row(struct mafat_copy_rows *rows)
 
 /* ---- columns ---- */
 
-/* Index of the longest atom of output columns whose input is along that axis; `best`: none. */
+/* Returns the index of the longest atom of output columns whose input is along in_axis. If there is
+ * none, returns `best`. */
 static int longest(const struct mafat_part *p, int in_axis, int best)
 {
   struct mafat_span atoms = mafat_part_atoms(p, MAFAT_AXIS_W);
@@ -66,8 +67,8 @@ struct mafat_copy_columns mafat_copy_columns(const struct mafat_strided_copy *m,
   return c;
 }
 
-/* Sets the columns of a turn, clipped to the box. `turn` numbers the combinations of the other
- * atoms' indices. False: none is in the box. */
+/* Sets *c to the columns of a turn, clipped to the box. There is a turn for each combination of the
+ * indices of the other atoms of columns. False: no column is in the box. */
 static bool take_turn(struct mafat_copy_columns *c, int turn)
 {
   const struct mafat_part *p = c->copy->part;
@@ -168,7 +169,7 @@ static void rearrange(const struct mafat_worker *w, int layer, struct mafat_box 
   }
 }
 
-enum { SHARES = 4 }; /* shares of a step, for each worker */
+enum { SHARES = 4 }; /* a step is divided into this many shares for each worker */
 
 /* The workers share rows. A map with a single row, such as a list of tokens, is shared by
  * columns. */

@@ -1,18 +1,19 @@
-/* Strided copies between maps (network/rearrange.h defines part and atom): walks over the rows and
- * columns of a part, and addresses of its elements. Allocates nothing. Included by
- * runner/engine/kinds. */
+/* Strided copies between maps: iterates over the rows and columns of a part, and finds the
+ * addresses of its elements. A part is a copy of some elements, and has atoms, nested loops of
+ * equal steps (network/rearrange.h). Writes only the output tensor; allocates nothing. Included by
+ * files of runner/engine/kinds. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_REARRANGE_H
 #define MAFAT_RUNNER_ENGINE_KINDS_REARRANGE_H
 
 #include "network/rearrange.h"
 #include "runner/engine/kinds/kind.h"
 
-/* Position of an element in the input. */
+/* Position of an element in the input: [axis] is its row, column or channel. */
 struct mafat_place {
   int at[MAFAT_N_AXES];
 };
 
-/* A copy: the part, its operand, and the region of the output to be written. */
+/* A copy to be made: the part, the operand it reads, and the region of the output it writes. */
 struct mafat_strided_copy {
   const struct mafat_tensors *tensors;
   const struct mafat_operand *operand;
@@ -27,18 +28,18 @@ static inline int mafat_copy_extent(const struct mafat_strided_copy *m, int axis
   return axis == MAFAT_AXIS_H ? s.h : axis == MAFAT_AXIS_W ? s.w : s.c;
 }
 
-/* Adds the input position of index `out` along an output axis to *in. Returns the number of outputs
- * from `out` on that have equal distances in the input: the in_step of the axis' last atom. 0: the
- * part does not write index `out`. */
+/* Adds to *in the input position that index `out` of an output axis is copied from. Returns how
+ * many indices from `out` on have input positions at equal distances, the in_step of the axis' last
+ * atom. 0: the part does not write index `out`. */
 int mafat_copy_locate(const struct mafat_part *part, int axis, int out, struct mafat_place *in);
 
 /* ---- rows ---- */
 
-/* Walk over output rows to which the part contributes. */
+/* Iterates over the output rows that the part writes. */
 struct mafat_copy_rows {
   const struct mafat_strided_copy *copy;
-  int y;
-  struct mafat_place in; /* input position of the row returned, y - 1 */
+  int y;                 /* row after the current row */
+  struct mafat_place in; /* input position of the current row */
 };
 
 static inline struct mafat_copy_rows mafat_copy_rows(const struct mafat_strided_copy *m)
@@ -46,36 +47,38 @@ static inline struct mafat_copy_rows mafat_copy_rows(const struct mafat_strided_
   return (struct mafat_copy_rows){.copy = m, .y = m->box.y.begin};
 }
 
+/* Goes to the next row, y - 1. False: there is none. */
 bool mafat_copy_next_row(struct mafat_copy_rows *rows);
 
 /* ---- columns ---- */
 
-/* Walk over the output columns of a row. Each turn gives the columns of one atom: n columns at
+/* Iterates over the output columns of a row. Each turn gives the columns of one atom: n columns at
  * equal distances, whose inputs are at equal distances along one axis. */
 struct mafat_copy_columns {
   const struct mafat_strided_copy *copy;
   struct mafat_place from; /* input position of the row */
-  int atom;                /* index of that atom; -1: each column is a turn */
-  int next, n_turns;
-  int x, n, step;          /* output columns x, x + step, ... */
-  struct mafat_place in;   /* input position of the first */
-  int in_axis, in_step;
+  int atom;                /* index of that atom in the part; -1: each turn is a single column */
+  int next, n_turns;       /* number of the next turn, from 0; number of turns */
+  int x, n, step;          /* the turn's output columns: x, x + step, ..., n of them */
+  struct mafat_place in;   /* input position of column x */
+  int in_axis, in_step;    /* from a column to the next, in.at[in_axis] changes by in_step */
 };
 
-/* Starts a walk; `from` is the input position of the row. Prefers an atom of columns of the input;
- * with by_channels, an atom of its channels may be used if there is none. */
-
+/* Starts iterating; `from` is the input position of the row. Uses the longest atom whose inputs are
+ * columns. If there is none and by_channels is true, uses an atom whose inputs are channels. */
 struct mafat_copy_columns mafat_copy_columns(const struct mafat_strided_copy *m,
                                              struct mafat_place from, bool by_channels);
+/* Goes to the next turn. False: there is none. */
 bool mafat_copy_next_columns(struct mafat_copy_columns *c);
 
 /* ---- elements ---- */
 
-/* Address of an element of the operand, and the contiguous channels around it in its block. */
+/* Address of an element of the operand, and the channels around it that are contiguous in
+ * memory. */
 struct mafat_copy_channel {
   float *at;
-  int pixel;         /* floats between pixels */
-  int before, after; /* number of contiguous channels on either side */
+  int pixel;         /* floats from a column to the next */
+  int before, after; /* number of contiguous channels before and after the element */
 };
 
 struct mafat_copy_channel mafat_copy_find(const struct mafat_strided_copy *m,
@@ -83,13 +86,13 @@ struct mafat_copy_channel mafat_copy_find(const struct mafat_strided_copy *m,
 
 /* ---- copies of the whole box ---- */
 
-/* Copies floats of a part that copies several channels contiguously (mafat_part_run > 1). */
+/* Copies floats of a part in which several channels stay contiguous (mafat_part_run > 1). */
 void mafat_copy_pixels(const struct mafat_strided_copy *m);
 /* Copies floats of any part. */
 void mafat_copy_lanes(const struct mafat_strided_copy *m);
-/* Calls the faster of these. */
+/* Calls mafat_copy_pixels if it can copy the part, because it is faster, else mafat_copy_lanes. */
 void mafat_copy_floats(const struct mafat_strided_copy *m);
-/* Copies bytes of any part (integer/rearrange.c). */
+/* Copies 8-bit integers of any part. Defined in integer/rearrange.c. */
 void mafat_copy_bytes(const struct mafat_strided_copy *m);
 
 #endif

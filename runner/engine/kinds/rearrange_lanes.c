@@ -1,40 +1,43 @@
 /* Copies parts whose channels come from arbitrary positions, a block of output channels at a time.
- * Channels of the part's last atom of channels are copied together. Called by rearrange.c. Writes
- * the output tensor; allocates nothing. A lane is the index of a channel in its block. */
+ * A lane is the index of a channel in its block. Lanes of the part's last atom of channels have
+ * inputs at equal distances and are copied together. Called by rearrange.c. Writes the output
+ * tensor; allocates nothing. */
 #include "runner/engine/kinds/rearrange.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* n lanes of a block from `lane` on. `in` is the first one's offset in the input; each further lane
- * is one step (struct lanes) farther. */
+/* n lanes of a block, from `lane` on. `in` is the first lane's input position relative to that of
+ * the pixel; each further lane is one step (struct lanes) farther. */
 struct lane_group {
   int lane, n;
   struct mafat_place in;
 };
 
-/* n lanes from `lane` on, and some columns of them, with equal distances in the input. */
+/* A rectangle of elements: n lanes, from `lane` on, of several columns (struct found). Its inputs
+ * are at equal distances from lane to lane and from column to column. */
 struct square {
-  const float *from;       /* first lane in the first column */
-  ptrdiff_t apart, column; /* distances in the input, in floats: of lanes, of columns */
+  const float *from;       /* input of the first lane in the first column */
+  ptrdiff_t apart, column; /* floats in the input from one lane or column to the next */
   int lane, n;
 };
 
-/* Squares found for some columns of a row. They are reused for other rows. */
+/* The squares of a block of channels, for some columns of a row. They are reused for other rows. */
 struct found {
-  int n, columns;                        /* squares, columns that they have */
-  int x, n_columns;                      /* first column, columns looked for */
-  struct mafat_place in;                 /* input position of the first column */
+  int n, columns;                        /* number of squares; number of columns that all have */
+  int x, n_columns;                      /* first output column; number of columns wanted */
+  struct mafat_place in;                 /* input position of column x */
   struct square squares[MAFAT_CHANNEL_BLOCK];
   int sources[MAFAT_CHANNEL_BLOCK];      /* [square]: index of the source that it reads */
 };
 
-/* A block of output channels. */
+/* Copy of one block of output channels. */
 struct lanes {
   const struct mafat_strided_copy *copy;
   int block, n_groups;
   int axis, step; /* input axis and step of the last atom of channels */
-  bool steady; /* all lanes of a pixel are read from one pixel, of maps not joined along rows */
+  bool steady; /* all lanes of an output pixel are read from one input pixel, and the input is not
+                  joined along rows: then squares can be moved to other rows */
   struct lane_group groups[MAFAT_CHANNEL_BLOCK];
   struct found found;
 };
@@ -63,7 +66,8 @@ static void find_lanes(struct lanes *l, const struct mafat_strided_copy *m, int 
   }
 }
 
-/* Input position of a group's lane. */
+/* Returns the input position of a group's lane for the pixel whose input position is *in. `lane`
+ * counts from the group's first lane. */
 static struct mafat_place place_of(const struct lanes *l, const struct lane_group *g, int lane,
                                    const struct mafat_place *in)
 {
@@ -75,7 +79,8 @@ static struct mafat_place place_of(const struct lanes *l, const struct lane_grou
 
 /* ---- outside the map: element by element ---- */
 
-/* Replaces an input position outside the map by the one that is read instead; false: none is. */
+/* Replaces an input position outside the map by the position that is read instead. False: none is
+ * read. */
 static bool settle(const struct mafat_strided_copy *m, struct mafat_place *in)
 {
   for (int axis = 0; axis < MAFAT_N_AXES; axis++) {
@@ -101,7 +106,8 @@ static void pick(const struct lanes *l, int y, const struct mafat_copy_columns *
 
 /* ---- inside ---- */
 
-/* Square of a group's lanes from the k-th on. Reduces *columns to the columns that it has. */
+/* Returns the square of a group's lanes from the k-th on: as many lanes as have equal distances.
+ * Reduces *columns to the number of columns that have equal distances. */
 static struct square square_of(const struct lanes *l, const struct lane_group *g, int k,
                                const struct mafat_copy_columns *c, const struct mafat_place *in,
                                int *columns)
@@ -146,7 +152,7 @@ static inline void copy_others(const struct square *s, float *to, ptrdiff_t to_c
   to += s->lane;
   for (int i = 0; i < columns; i++, from += s->column, to += to_column)
     for (int k = 0; k < lanes; k += 4) {
-      four a, b; /* b overlaps a, so that nothing is read past the last lane */
+      four a, b; /* b overlaps a, so that nothing is read after the last lane's input */
       memcpy(&a, from + 2 * k, sizeof a);
       memcpy(&b, from + 2 * k + 3, sizeof b);
       a = __builtin_shufflevector(a, b, 0, 2, 5, 7);
@@ -170,8 +176,8 @@ static void copy_square(const struct square *s, float *to, ptrdiff_t to_column, 
   }
 }
 
-/* True if the block consists of transposed 4 x 4 squares: lanes 4 apart in the output are adjacent
- * in the input. */
+/* True if the block is a transposed 4 x 4 matrix: the inputs of lanes k, k + 4, k + 8 and k + 12
+ * are adjacent. */
 static bool is_turned(const struct found *f)
 {
   bool turned = f->n == MAFAT_CHANNEL_BLOCK;
@@ -199,7 +205,8 @@ static void copy_turned(const struct found *f, float *restrict to, ptrdiff_t to_
   }
 }
 
-enum { NEAR = 64 }; /* pixels of a block that stay cached while its squares are copied in turn */
+enum { NEAR = 64 }; /* output pixels that stay in the cache while the squares are copied one after
+                       the other */
 
 static int source_of(const struct mafat_sources *s, int channel)
 {
@@ -225,7 +232,7 @@ static void find_squares(struct lanes *l, const struct mafat_copy_columns *c, in
     }
 }
 
-/* Moves the squares to another row of the input. */
+/* Makes the squares read row y of the input. */
 static void follow_row(struct lanes *l, int y)
 {
   const struct mafat_tensors *t = l->copy->tensors;
@@ -243,7 +250,8 @@ static void follow_row(struct lanes *l, int y)
   f->in.at[MAFAT_AXIS_H] = y;
 }
 
-/* Copies columns from c's i-th on, as many as all squares have. Returns their number. */
+/* Copies columns of output row y, from the i-th of *c on: as many as all squares have. Returns
+ * their number. */
 static int copy_columns(struct lanes *l, int y, const struct mafat_copy_columns *c, int i)
 {
   const struct mafat_tensors *t = l->copy->tensors;

@@ -1,11 +1,11 @@
-/* Copies parts whose channels stay adjacent: whole pixels, or several channels at once. Called by
- * rearrange.c. Writes the output tensor; allocates nothing. */
+/* Copies parts in which neighboring channels stay neighbors: whole pixels, or several channels at
+ * once. Called by rearrange.c. Writes the output tensor; allocates nothing. */
 #include "runner/engine/kinds/rearrange.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Pixels in a row, `pixel` floats apart in input and output. */
+/* n pixels of a row. from_pixel, to_pixel: floats from a pixel to the next in input and output. */
 struct copy_row {
   const float *from;
   float *to;
@@ -42,8 +42,8 @@ static void copy_row(const struct copy_row *r, int channels)
 /* n output pixels of row y, from x on, `step` columns apart. */
 struct copy_pixels {
   int y, x, step;
-  struct mafat_place in; /* input position of the first */
-  int in_step, n;
+  struct mafat_place in; /* input position of the first pixel */
+  int in_step, n;        /* in_step: input columns from a pixel to the next */
 };
 
 /* Copies channels [c, c + n) of these pixels, block by block. */
@@ -76,7 +76,7 @@ static int run_length(const struct mafat_strided_copy *m, int axis, int *at, int
   return mafat_min(n, (step > 0 ? extent - 1 - *at : *at) / abs(step) + 1);
 }
 
-/* Like copy_run, for channels and columns that may be outside the map. */
+/* Does what copy_run does, for inputs that may be outside the map. */
 static void copy_clipped(const struct mafat_strided_copy *m, struct copy_pixels p, int c, int n)
 {
   struct mafat_place first = p.in;
@@ -98,8 +98,8 @@ static void copy_clipped(const struct mafat_strided_copy *m, struct copy_pixels 
   }
 }
 
-/* Copies all channels of these pixels: once for each combination of the indices of the atoms of
- * channels but the last, whose channels are copied at once. */
+/* Copies all channels of these pixels. The channels of the last atom of channels are copied at
+ * once; this is repeated for each combination of the other atoms' indices. */
 static void copy_runs(const struct mafat_strided_copy *m, const struct copy_pixels *pixels)
 {
   const struct mafat_part *part = m->part;

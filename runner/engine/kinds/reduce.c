@@ -1,20 +1,21 @@
-/* Computes sums, means and extremes over rows, columns or channels. Called by the executor through
- * the table in kinds.c. Values are added in the order of rows, then columns, then channels, in
- * doubles. If channels are reduced, each pixel has a lane (lanes.h); otherwise each channel has.
- * Allocates nothing. */
+/* Computes sums, means and extremes over rows, columns or channels. Values are added as doubles,
+ * row by row, in a row column by column, and in a pixel channel by channel. If channels are
+ * reduced, each output pixel has a lane (lanes.h); else each channel of a block has a lane. Called
+ * by the executor through the table in kinds.c. Writes the step's output and the worker's scratch,
+ * in the arena; allocates nothing. */
 #include "runner/engine/kinds/lanes.h"
 #include "runner/engine/kinds/rows.h"
 
 #include <math.h>
 
-/* Results so far, in each lane. */
+/* Result of each lane, from the values that were added so far. */
 struct reduce_totals {
   enum mafat_reduction how;
-  bool last; /* among equals, the last one's index counts */
+  bool last; /* argmin and argmax return the last index of equal values, else the first */
   double sum[MAFAT_LANES];
   float best[MAFAT_LANES];
-  int at[MAFAT_LANES]; /* index of the best */
-  int taken;           /* values of each lane so far */
+  int at[MAFAT_LANES]; /* index of the best value */
+  int taken;           /* number of values added to each lane */
 };
 
 static void begin(struct reduce_totals *t, enum mafat_reduction how)
@@ -37,7 +38,7 @@ MAFAT_LANES_INLINE void add_exponentials(struct reduce_totals *t, const float *x
   for (int i = 0; i < n; i++) t->sum[i] += (double)e[i];
 }
 
-/* Adds x[lane] to the results of n lanes. */
+/* Adds value x[lane] to each of n lanes. */
 MAFAT_LANES_INLINE void take_one(struct reduce_totals *t, const float *x, int n)
 {
   switch (t->how) {
@@ -106,7 +107,7 @@ static float result(const struct reduce_totals *t, int lane)
   }
 }
 
-/* Input that is reduced to one output pixel, or to several if only channels are reduced. */
+/* Input that is reduced to one output pixel or, if only channels are reduced, to n pixels. */
 struct float_region {
   const struct mafat_worker *w;
   const struct mafat_layer *l;
@@ -148,8 +149,8 @@ static void take_all(struct reduce_totals *t, const struct float_region *r,
   for (int y = r->rows.begin; y < r->rows.end; y++) take_row(t, r, y);
 }
 
-/* Reduces a region. Of exponentials it finds the maximum first; this is subtracted, so that none
- * overflows. */
+/* Reduces a region. For LOG_SUM_EXP it first finds the maximum, which it subtracts from the values
+ * so that no exponential overflows. */
 static void reduce(struct reduce_totals *t, const struct float_region *r)
 {
   const struct mafat_reduce *reduce = r->l->reduce;
@@ -168,7 +169,7 @@ static void reduce_channels(const struct mafat_worker *w, const struct mafat_ste
       struct float_region r = region_of(w, l, unit.y, x);
       r.n = mafat_min(w->scratch->lanes, unit.cols.end - x);
       reduce(&t, &r);
-      /* pixels of one channel */
+      /* the output has one channel, so its pixels are contiguous */
       float *out = mafat_tensors_pixel(w->tensors, step->layer, 0, unit.y, x);
       for (int i = 0; i < r.n; i++) out[i] = result(&t, i);
     }
@@ -190,7 +191,7 @@ static void reduce_run(const struct mafat_worker *w, const struct mafat_step *st
   }
 }
 
-/* A unit is a channel block of a row. */
+/* Reduces rows or columns. Workers take units from the team; a unit is a channel block of a row. */
 static void reduce_map(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_sources *sources =

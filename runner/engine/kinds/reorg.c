@@ -1,8 +1,9 @@
-/* Computes Darknet's reorg: squares of pixels become channels, in its own order of indices. Called
- * by the executor through the table in kinds.c. Allocates nothing. */
+/* Computes Darknet's reorg: squares of pixels become channels, in Darknet's own order of indices.
+ * Called by the executor through the table in kinds.c. Writes the step's output in the arena;
+ * allocates nothing. */
 #include "runner/engine/kinds/kind.h"
 
-/* Element number `flat` of a layer's input in Darknet's CHW order. */
+/* Returns element number `flat` of a layer's input in CHW order. */
 static float input_at(const struct mafat_tensors *t, const struct mafat_layer *l, long long flat)
 {
   long long plane = (long long)l->in.h * l->in.w;
@@ -10,7 +11,7 @@ static float input_at(const struct mafat_tensors *t, const struct mafat_layer *l
   return *mafat_tensors_source_at(t, mafat_layer_sources(l), c, rest / l->in.w, rest % l->in.w);
 }
 
-/* Position in a map in Darknet's CHW order, advanced without divisions. */
+/* Position in a map, which is advanced in CHW order without divisions. */
 struct element_cursor {
   struct mafat_shape shape;
   int c, y, x;
@@ -23,7 +24,7 @@ static struct element_cursor cursor_at(struct mafat_shape shape, long long flat)
                                  (int)(flat % shape.w)};
 }
 
-/* Advances by n elements, at most a row. */
+/* Advances by n elements; n is at most the width of a row. */
 static void cursor_advance(struct element_cursor *at, int n)
 {
   at->x += n;
@@ -34,8 +35,8 @@ static void cursor_advance(struct element_cursor *at, int n)
   at->c++;
 }
 
-/* Copies elements from cursor `in`, every s-th, to cursor `out`: at most n, and while both are in
- * their rows. Returns the number of elements. */
+/* Copies every s-th element from cursor `in` on to consecutive elements from cursor `out` on. Ends
+ * after n elements or at the end of either cursor's row. Returns the number of elements copied. */
 static int reorg_run(const struct mafat_tensors *t, int layer, const struct element_cursor *in,
                      int s, const struct element_cursor *out, int n)
 {
@@ -49,8 +50,8 @@ static int reorg_run(const struct mafat_tensors *t, int layer, const struct elem
   return n;
 }
 
-/* Computes the common direction for channel k of run_reorg's index space, row by row. Elements of a
- * row are `stride` apart in the input. */
+/* Computes the usual direction (neither `reverse` nor `extra`) for channel k of the index space of
+ * run_reorg, row by row. Elements of a row are l->factor apart in the input. */
 static void reorg_forward(const struct mafat_worker *w, const struct mafat_step *step, int k)
 {
   const struct mafat_tensors *t = w->tensors;
@@ -69,7 +70,7 @@ static void reorg_forward(const struct mafat_worker *w, const struct mafat_step 
   }
 }
 
-/* Computes the rare directions for channel c of the output, element by element. */
+/* Computes channel c of the output element by element, in any direction: for the rare cases. */
 static void reorg_channel(const struct mafat_worker *w, const struct mafat_step *step, int c)
 {
   const struct mafat_tensors *t = w->tensors;
@@ -93,8 +94,9 @@ static void reorg_channel(const struct mafat_worker *w, const struct mafat_step 
     }
 }
 
-/* Darknet uses h, w, c of the input as an index space: flat element (k, j, i) is paired with an
- * element of a (c / stride^2, h * stride, w * stride) map. A unit is a channel. */
+/* Darknet's indices: (k, j, i) runs over the channels, rows and columns of the input's shape (c, h,
+ * w). The element at this place in CHW order is paired with an element of a map of shape
+ * (c / s^2, h * s, w * s), s = l->factor. A unit that workers take from the team is a channel. */
 static int run_reorg(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];

@@ -1,9 +1,10 @@
-/* Computes reorg3d: squares of pixels become channels, all channels of one position of the square
- * after the other. Called by the executor through the table in kinds.c. Allocates nothing. */
+/* Computes reorg3d: squares of pixels become channels: first all channels of the square's first
+ * pixel, then all of its second pixel, and so on. Called by the executor through the table in
+ * kinds.c. Writes the step's output in the arena; allocates nothing. */
 #include "runner/engine/kinds/rows.h"
 
-/* Copies a run's channels at one position of each square, `down` and `across` from its corner, to
- * the output from channel `channel` on. These output channels may be in two blocks. */
+/* Copies a run's channels of one pixel of each square, which is `down` rows and `across` columns
+ * from the square's corner, to output channels from `channel` on. These may be in two blocks. */
 static void copy_place(const struct mafat_worker *w, const struct mafat_step *step,
                        const struct mafat_run *run, int down, int across, int channel)
 {

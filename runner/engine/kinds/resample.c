@@ -1,7 +1,7 @@
-/* Resizes maps with interpolation. Called by the executor through the table in kinds.c. Linear: the
- * weighted mean of the left and right pixel in the rows above and below the point, then of these
- * two means. Cubic: the weighted sum of four pixels in each of four rows, then of these sums.
- * Nearest: copies. Allocates nothing. */
+/* Resizes maps with interpolation. Linear: the weighted mean of the left and right pixel in the
+ * rows above and below the point, then of these two means. Cubic: the weighted sum of four pixels
+ * in each of four rows, then of these sums. Nearest: copies a pixel. Called by the executor through
+ * the table in kinds.c. Writes the step's output in the arena; allocates nothing. */
 #include "network/resample.h"
 
 #include "runner/engine/kinds/rows.h"
@@ -13,9 +13,10 @@ enum {
   COLOURS = 3
 };
 
-/* Output columns from `begin` on, with their taps. */
+/* n output columns from `begin` on. Their taps are the input columns that each is interpolated
+ * from, with weights. */
 struct tap_columns {
-  int begin, n, first;          /* first: input column at which row pointers begin */
+  int begin, n, first;          /* first: input column at which row pointers point */
   bool cubic;
   union {
     struct mafat_tap taps[COLUMNS];
@@ -42,7 +43,7 @@ static struct tap_columns columns_of(const struct mafat_layer *l, int begin, int
 struct resample_row {
   float *to;
   const float *above, *below;
-  size_t to_pixel, from_pixel;
+  size_t to_pixel, from_pixel; /* floats from a pixel to the next, in output and input */
   float weight; /* weight of the row below */
 };
 

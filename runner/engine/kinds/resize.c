@@ -1,5 +1,6 @@
-/* Upsamples: repeats every pixel in a square. Called by the executor through the table in kinds.c.
- * Allocates nothing. */
+/* Upsamples maps of floats by an integer factor: repeats every pixel in a square, multiplied by
+ * l->scale. Called by the executor through the table in kinds.c. Writes the step's output in the
+ * arena; allocates nothing. */
 #include "runner/engine/kinds/rows.h"
 
 static int run_upsample(const struct mafat_worker *w, const struct mafat_step *step)

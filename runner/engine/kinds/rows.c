@@ -1,4 +1,5 @@
-/* Copies rows with an activation. Called by activation.c and blend.c. Allocates nothing. */
+/* Copies rows of a layer's input to its output, with an activation. Called by activation.c and
+ * blend.c. Writes the step's output in the arena; allocates nothing. */
 #include "runner/engine/kinds/rows.h"
 
 void mafat_rows_copy(const struct mafat_worker *w, const struct mafat_step *step,

@@ -1,11 +1,13 @@
-/* For kinds that process each row alone: addresses of output rows, and a copy with activation.
- * Included by runner/engine/kinds. */
+/* Functions for kinds of layers that compute each row separately: addresses of output rows, and a
+ * copy of rows with an activation, which writes the step's output. Allocates nothing. Included by
+ * files of runner/engine/kinds. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_ROWS_H
 #define MAFAT_RUNNER_ENGINE_KINDS_ROWS_H
 
 #include "runner/engine/kinds/kind.h"
 
-/* Address of a run's first channel in row y of the step's output, at the step's first column. */
+/* Returns the address of a run's first channel in row y of the step's output, at the step's first
+ * column. mafat_rows_out_bytes is for outputs of 8-bit integers. */
 static inline float *mafat_rows_out(const struct mafat_worker *w, const struct mafat_step *step,
                                     const struct mafat_run *run, int y)
 {

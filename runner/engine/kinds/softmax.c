@@ -1,5 +1,6 @@
-/* Computes Darknet's softmax: one over all elements of the input, or one for each of n_softmaxes
- * equal groups of them. Called by the executor through the table in kinds.c. Allocates nothing. */
+/* Computes Darknet's softmax: over all elements of the input, or separately over each of
+ * n_softmaxes equal groups of consecutive elements. Called by the executor through the table in
+ * kinds.c. Writes the step's output and scratch, in the arena; allocates nothing. */
 #include "runner/engine/kinds/kind.h"
 
 static int run_softmax(const struct mafat_worker *w, const struct mafat_step *step)

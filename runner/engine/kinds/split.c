@@ -1,10 +1,11 @@
-/* Copies parts of a map, of floats or integers, to separate outputs. Skips outputs without readers.
- * Called by the executor through the table in kinds.c. Allocates nothing. */
+/* Copies parts of a map, of floats or integers, to separate outputs. Skips outputs that no layer
+ * reads. Called by the executor through the tables in kinds.c and integer/kinds.c. Writes the
+ * step's outputs in the arena; allocates nothing. */
 #include "runner/engine/kinds/rearrange.h"
 
-enum { SHARES = 4 }; /* shares of an output's rows, for each worker */
+enum { SHARES = 4 }; /* an output's rows are divided into this many shares for each worker */
 
-/* A unit is some rows of an output. */
+/* Workers take units from the team; a unit is a share of the rows of one output. */
 static int run_split(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_network *n = w->tensors->network;

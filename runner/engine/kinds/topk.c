@@ -1,6 +1,7 @@
-/* Finds the k best elements along an axis, best first, and their indices. Called by the executor
- * through the table in kinds.c. The elements of a line along the axis are inserted into a heap of
- * k whose root is the worst. Among equals the first is better. Allocates nothing. */
+/* Finds the k best elements along an axis, best first, and their indices. Inserts the elements of a
+ * line along the axis into a heap of k elements whose root is the worst. Among equal elements the
+ * first is better. Called by the executor through the tables in kinds.c and integer/kinds.c. Writes
+ * the step's outputs and the worker's scratch, in the arena; allocates nothing. */
 #include "runner/engine/kinds/kind.h"
 
 #include "network/rearrange.h"
@@ -19,10 +20,10 @@ _Static_assert(sizeof(struct top_value) == 8, "KEPT_BYTES in predictor/kinds/top
 struct topk {
   const struct mafat_tensors *tensors;
   const struct mafat_layer *layer;
-  struct mafat_box box;       /* box of the step */
-  struct mafat_span channels; /* channels of the step */
-  int outputs[N_OUTPUTS];     /* tensors; -1: no reader */
-  struct top_value *kept;     /* heap of the best so far, in scratch */
+  struct mafat_box box;       /* output rows and columns of the step */
+  struct mafat_span channels; /* output channels of the step */
+  int outputs[N_OUTPUTS];     /* tensors of the outputs; -1: no layer reads the output */
+  struct top_value *kept;     /* heap of the line's best elements so far, in scratch */
   int n;                      /* values in the heap */
   bool bytes;                 /* values are quantized */
 };
@@ -38,7 +39,7 @@ static bool is_better(const struct topk *t, struct top_value a, struct top_value
   return a.place < b.place;
 }
 
-/* Replaces the root, the worst of the first n, by `one`. */
+/* Replaces the root of the heap of the first n elements, which is the worst of them, by `one`. */
 static void sift_down(const struct topk *t, int n, struct top_value one)
 {
   int to = 0;
@@ -64,7 +65,7 @@ static void take(struct topk *t, float value, int place)
   else if (is_better(t, one, t->kept[0])) sift_down(t, t->n, one);
 }
 
-/* Heap sort: moves the worst of the rest to its end, until the best is first. */
+/* Sorts the heap, best first: repeatedly moves the worst of the first elements to their end. */
 static void sort(struct topk *t)
 {
   for (int left = t->n - 1; left > 0; left--) {
@@ -76,7 +77,7 @@ static void sort(struct topk *t)
 
 /* ---- a line ---- */
 
-/* Address of an element of the input; *pixel_bytes: distance between columns. */
+/* Returns the address of an element of the input. *pixel_bytes: bytes from a column to the next. */
 static const char *element(const struct topk *t, int c, int y, int x, size_t *pixel_bytes)
 {
   const struct mafat_sources *sources = mafat_layer_sources(t->layer);
@@ -88,7 +89,8 @@ static const char *element(const struct topk *t, int c, int y, int x, size_t *pi
   return mafat_tensors_lane(t->tensors, s->tensor, s->first + c, y, x);
 }
 
-/* Adds n elements, `step` bytes apart; `place` is the index of the first. */
+/* Offers n elements, `step` bytes apart, to the heap; `place` is the index of the first element
+ * along the axis. */
 static void take_some(struct topk *t, const char *at, size_t step, int n, int place)
 {
   for (int i = 0; i < n; i++, at += step)
@@ -140,7 +142,8 @@ static struct mafat_span along(const struct topk *t, int axis)
   return axis == MAFAT_AXIS_H ? t->box.y : axis == MAFAT_AXIS_W ? t->box.x : t->channels;
 }
 
-/* The other two axes, the inner one last. */
+/* For each axis, the other two axes: first that of the outer loop over lines, then the inner
+ * one. */
 static const signed char across[MAFAT_N_AXES][2] = {[MAFAT_AXIS_H] = {MAFAT_AXIS_W, MAFAT_AXIS_C},
                                                     [MAFAT_AXIS_W] = {MAFAT_AXIS_H, MAFAT_AXIS_C},
                                                     [MAFAT_AXIS_C] = {MAFAT_AXIS_H, MAFAT_AXIS_W}};
@@ -170,7 +173,7 @@ static void run_line(struct topk *t, int line)
   }
 }
 
-enum { SHARES = 4 }; /* shares of a step's lines, for each worker */
+enum { SHARES = 4 }; /* a step's lines are divided into this many shares for each worker */
 
 static int run_topk(const struct mafat_worker *w, const struct mafat_step *step)
 {

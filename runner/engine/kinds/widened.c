@@ -1,10 +1,12 @@
-/* Widens narrow weights to floats in a worker's scratch. Called by the kinds that sum
- * (conv_direct.c, conv_depthwise.c, conv_winograd.c, dense.c). */
+/* Gets weights, and converts them to floats if they have a narrower type. Called by conv_direct.c,
+ * conv_depthwise.c, conv_winograd.c and dense.c. Reads weights through runner/weights, and so
+ * perhaps files; writes the worker's scratch; allocates nothing. */
 #include "runner/engine/kinds/widened.h"
 
 #include <assert.h>
 
-/* Widens a type with scales for groups of rows. Its groups begin anew with each block slice. */
+/* Converts weights of a type in which groups of rows have a scale. A group never spans two block
+ * slices, so each block slice is converted separately. */
 static void widen_block_slices(const struct mafat_worker *w, const struct mafat_layer *l,
                                struct mafat_span channels, const struct mafat_weights_slice *slice,
                                float *to)

@@ -1,14 +1,14 @@
-/* Returns weights as floats for the kernels and converts narrow ones. For kinds that compute
- * weighted sums, such as convolutions. Uses the
- * step's scratch; allocates nothing. Included by runner/engine/kinds. */
+/* Gets weights for kernels that need floats, and converts those of narrower types. Used by layers
+ * that compute weighted sums, such as convolutions. Reads weights through runner/weights, writes
+ * the worker's scratch, and allocates nothing. Included by files of runner/engine/kinds. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_WIDENED_H
 #define MAFAT_RUNNER_ENGINE_KINDS_WIDENED_H
 
 #include "runner/engine/kinds/kind.h"
 
-/* Like mafat_weights_slice, but narrow weights are widened to floats in the worker's scratch, where
- * they are valid until the next call. At most mafat_widened_channels (predictor/plan/packing.h) at
- * a time. */
+/* Does what mafat_weights_slice does, and converts weights of a narrower type to floats in the
+ * worker's scratch, where they are valid until the next call. `channels` are then at most
+ * mafat_widened_channels (predictor/plan/packing.h). */
 int mafat_widened_slice(const struct mafat_worker *w, int layer, struct mafat_span filters,
                         struct mafat_span channels, struct mafat_weights_slice *slice);
 

@@ -1,6 +1,6 @@
-/* Computes activation layers on quantized maps, by a table of 256 values. A layer without a
- * function is clamped to the range of its output. Called by the executor through the table in
- * kinds.c. Allocates nothing. */
+/* Computes activation layers on quantized maps, by a table of 256 values. A layer without an
+ * activation function clamps values to the range of its output. Called by the executor through the
+ * tables in kinds.c. Writes the step's output in the arena; allocates nothing. */
 #include "runner/kernels/integer_functions.h"
 #include "runner/engine/kinds/integer/integer.h"
 

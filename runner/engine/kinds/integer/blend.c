@@ -1,11 +1,12 @@
 /* Blends two quantized maps element by element. Called by the executor through the table in
- * kinds.c; conv.c in this folder calls mafat_integer_blend for fused shortcuts. Allocates
- * nothing. */
+ * kinds.c; conv.c in this folder calls mafat_integer_blend for fused shortcuts. Writes the step's
+ * output in the arena; allocates nothing. */
 #include "runner/engine/kinds/integer/integer.h"
 
 #include "predictor/plan/fusion.h"
 
-/* By TFLite's rule, a sum is computed with scale (twice the larger scale) / 2^20. */
+/* Sums follow TFLite's rule: both operands are converted to integers of scale
+ * (twice the larger scale) / 2^20 before they are added. */
 struct mafat_integer_blend_call mafat_integer_blend(const struct mafat_network *n, int layer,
                                                     const struct mafat_quantization *x)
 {
@@ -27,20 +28,20 @@ struct mafat_integer_blend_call mafat_integer_blend(const struct mafat_network *
   } else if (l->blend == MAFAT_BLEND_ADD) {
     call.x_scale = mafat_multiplier(a / twice);
     call.z_scale = mafat_multiplier(b / twice);
-    /* z - x is computed as x - z with a negative factor; the products are the same */
+    /* z - x is computed as x - z with a negative factor; the result is the same */
     call.scale = mafat_multiplier((l->alpha < 0 ? -twice : twice) / ((1 << SUM_BITS) * out));
   } else {
-    /* Scales are divided in floats, as TFLite does: with scales of few bits, many results are
-     * exactly between two integers, and rounding matters. x_scale is for values that are not
-     * negative. */
+    /* Scales are divided as floats, not doubles, as TFLite does: if scales have few significant
+     * bits, many results are exactly between two integers, and rounding matters. x_scale is for the
+     * values of x that are not negative (if blend is PRELU). */
     call.x_scale = mafat_multiplier((double)(x->scale / l->quantization.scale));
     call.scale = mafat_multiplier(mafat_product_factor(x->scale, z.scale, l->quantization.scale));
   }
   return call;
 }
 
-/* Number of channels from c on that are contiguous in both operands and in the output; 1 if the
- * operands' blocks differ. */
+/* Returns the number of channels, from c on, that are contiguous in both operands and in the
+ * output. alike: operands and output store channels in the same blocks. */
 static int run_at(int c, int end, bool alike)
 {
   if (!alike) return 1;

@@ -1,5 +1,6 @@
-/* Copies quantized constants of the model's file to their tensors; converts signed ones to
- * unsigned. Called by the executor through the table in kinds.c. Allocates nothing. */
+/* Copies quantized constants of the model's file to their tensors; converts signed values to
+ * unsigned. Called by the executor through the table in kinds.c. Reads the constant through
+ * runner/weights; writes the step's output in the arena; allocates nothing. */
 #include "runner/engine/kinds/integer/integer.h"
 
 static int run_constant(const struct mafat_worker *w, const struct mafat_step *step)

@@ -1,6 +1,7 @@
 /* Computes integer convolutions: ordinary, grouped, depthwise, and depthwise fused into the 1x1
- * convolution that reads it. Called by the executor through the table in kinds.c. Allocates
- * nothing. */
+ * convolution that reads it. Called by the executor through the table in kinds.c. Reads weights
+ * through runner/weights. Writes the step's output, sums and the worker's scratch, in the arena;
+ * allocates nothing. */
 #include "runner/engine/kinds/conv.h"
 #include "runner/engine/kinds/integer/integer.h"
 
@@ -10,16 +11,17 @@
 #include <assert.h>
 #include <string.h>
 
-/* A scratch record holds a kernel's block slice and its reference. */
+/* Scratch has a record for each block slice, with the kernel's argument and the reference to
+ * channels of a tensor. */
 _Static_assert(sizeof(struct mafat_integer_block_slice) + sizeof(struct mafat_block_slice) <=
                    MAFAT_SCRATCH_INTEGER_PIECE,
                "block slice record");
 
 enum {
   NARROW_COLS = 8,      /* most columns of a narrow map (inner_row) */
-  SORTED_PIXELS = 32,   /* fewest pixels of a step whose weights are sorted */
-  SORTED_OF_PANEL = 65, /* integers in `sorted` for a panel */
-  SORTED_OF_QUAD = 4    /* and for each of its quads */
+  SORTED_PIXELS = 32,   /* weights are sorted if the step has at least this many pixels */
+  SORTED_OF_PANEL = 65, /* elements of `sorted` for a panel, besides those of its quads */
+  SORTED_OF_QUAD = 4    /* elements of `sorted` for each quad of a panel */
 };
 
 struct conv {
@@ -33,15 +35,16 @@ struct conv {
   int n_block_slices;
   struct mafat_span rows;             /* rows of sums for which in_rows are set; empty: none */
   struct mafat_integer_conv_call *call; /* next call; common fields are set once */
-  size_t quads_taps;                  /* weights of a filter in a panel (packing.h); 0: they vary */
+  size_t quads_taps;                  /* int8 weights stored for each filter (packing.h); 0: not the
+                                         same in all panels */
   struct mafat_integer_blend_call blend; /* arguments for a fused shortcut */
-  uint16_t *sorted;                   /* kernels' lists of the weights of some panels */
-  int n_sorted, sorted_capacity;      /* number of these panels, integers for each */
-  struct mafat_integer_input_sums *input_sums; /* of `rows`; NULL: not used */
-  struct mafat_integer_runs *runs;    /* of `rows`; NULL: not used */
+  uint16_t *sorted;                   /* sorted weights of the first n_sorted panels (integer.h) */
+  int n_sorted, sorted_capacity;      /* sorted_capacity: elements of `sorted` for each panel */
+  struct mafat_integer_input_sums *input_sums; /* computed for `rows`; NULL: not used */
+  struct mafat_integer_runs *runs;    /* computed for `rows`; NULL: not used */
 };
 
-/* True if the step reads rows outside the map. */
+/* True if the step reads rows above or below its input, which hold the zero point. */
 static bool reads_outside(const struct mafat_conv *c)
 {
   struct mafat_span rows = mafat_taps_span(c->layer->window.y, c->box.y);
@@ -77,8 +80,8 @@ static void open_conv(struct conv *c, const struct mafat_worker *w, const struct
 
 /* ---- rows ---- */
 
-/* Sets pointers to input rows from y on, at most n, up to the end of the band that has row y.
- * Returns their number. */
+/* Sets pointers to at most n input rows from y on, up to the end of the band that has row y (a band
+ * is a range of rows that one tensor of the input provides). Returns their number. */
 static int point_at_band(const struct mafat_conv *c, const struct mafat_block_slice *block_slice,
                          int y, int n, int x, const uint8_t **rows)
 {
@@ -152,7 +155,8 @@ static int point_at_output(struct conv *c, struct mafat_span filters, int y0, in
   return n_segments;
 }
 
-/* With a fused shortcut, adds its other map to output rows [y0, y0 + n), in the output's memory. */
+/* If a shortcut is fused: adds its second operand to output rows [y0, y0 + n), in the output's
+ * memory, where the convolution has stored its results. */
 static void add(const struct conv *c, struct mafat_span filters, int y0, int n)
 {
   const struct mafat_conv *common = &c->common;
@@ -183,7 +187,8 @@ static void add(const struct conv *c, struct mafat_span filters, int y0, int n)
 
 /* ---- panels ---- */
 
-/* If a step has only some input channels: makes the call continue the sums of the parts before. */
+/* Called if the step sums only some of the input channels: makes the kernel call continue the sums
+ * of the parts before, and leave them to the parts after. */
 static void go_on(const struct conv *c, struct mafat_integer_conv_call *call,
                   struct mafat_span filters, int y0)
 {
@@ -199,8 +204,9 @@ static void go_on(const struct conv *c, struct mafat_integer_conv_call *call,
   call->finish = step->channels.end == l->in.c;
 }
 
-/* Kernels sort a panel's weights once, and use the result for all rows of the step. Sets the memory
- * for these results, `memory`, for as many panels of layer `index` as fit. */
+/* Kernels sort a panel's weights once, and use the result for all rows of the step. Divides
+ * `memory`, of MAFAT_SORTED_ROOM elements, among as many panels of layer `index` as fit. Does
+ * nothing if sorting costs more time than it saves. */
 static void make_sorted_room(struct conv *c, int index, uint16_t *memory)
 {
   const struct mafat_conv *common = &c->common;
@@ -216,7 +222,7 @@ static void make_sorted_room(struct conv *c, int index, uint16_t *memory)
   for (int p = 0; p < c->n_sorted; p++) memory[p * c->sorted_capacity] = 0;
 }
 
-/* Sets the common fields of calls for layer `index`. */
+/* Sets the fields of *c->call that are the same for all panels of layer `index`. */
 static void begin_panels(struct conv *c, int index, struct mafat_window window)
 {
   const struct mafat_conv *common = &c->common;
@@ -253,7 +259,7 @@ static void set_panel(struct conv *c, const struct mafat_layer *l, int index,
   call->end = filters.end < end ? filters.end - first : 0;
 }
 
-/* Computes a panel of layer `index` over the listed block slices, for n rows from y0 on. */
+/* Computes n output rows, from y0 on, of a panel of layer `index`, summing c->block_slices. */
 static void run_panel(struct conv *c, int index, struct mafat_span filters, int y0, int n)
 {
   const struct mafat_conv *common = &c->common;
@@ -320,8 +326,8 @@ static void run_grouped(struct conv *c)
 
 /* ---- depthwise ---- */
 
-/* Points in_rows at the input of a run of channels. last: run to whose same rows in_rows point now;
- * NULL: none. */
+/* Points in_rows at the input of a run of channels (tensors.h) for these output rows. last: the run
+ * at which in_rows point so far, for the same output rows; NULL: none. */
 static void point_at_run(struct conv *c, const struct mafat_run *run, const struct mafat_run *last,
                          struct mafat_span rows)
 {
@@ -341,7 +347,7 @@ static void point_at_run_output(struct conv *c, const struct mafat_run *run, str
                              c->out_rows, c->out_rows);
 }
 
-/* Computes rows of one run of channels, from in_rows to out_rows, which the caller sets. */
+/* Computes output rows of one run of channels. The caller has set in_rows and out_rows. */
 static void run_depthwise_rows(struct conv *c, const struct mafat_run *run, struct mafat_span rows,
                                int out_pixel_bytes)
 {
@@ -407,9 +413,9 @@ static void run_depthwise_in_place(struct conv *c)
     }
 }
 
-/* Address of channel block `b` of the depthwise layer's row r in the worker's scratch. In narrow
- * maps the rows of a block are contiguous, and kernels treat them as one row. In others the blocks
- * of a row are contiguous; otherwise blocks would share cache sets. */
+/* Returns the address of channel block `b` of the depthwise layer's row r in the worker's scratch.
+ * In narrow maps the rows of a channel block are contiguous, and kernels treat them as one row. In
+ * wider maps the channel blocks of a row are contiguous, so that they do not share cache sets. */
 static uint8_t *inner_row(const struct conv *c, int b, int r)
 {
   const struct mafat_scratch *s = c->common.worker->scratch;
@@ -434,7 +440,7 @@ static void run_inner_rows(struct conv *c, struct mafat_span rows)
   }
 }
 
-/* Computes the 1x1 from the rows in scratch. */
+/* Computes the 1x1 convolution from the rows in scratch. */
 static void run_pointwise_rows(struct conv *c, struct mafat_span rows)
 {
   const struct mafat_conv *common = &c->common;

@@ -1,5 +1,6 @@
-/* Declares the kinds of layers with quantized inputs, and addresses bytes of tensors. Allocates
- * nothing. Included by runner/engine/kinds/integer. */
+/* Declares the runners of layers with quantized inputs, and functions that return addresses of
+ * quantized elements of tensors. Touches only its arguments. Included by
+ * runner/engine/kinds/integer. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_INTEGER_INTEGER_H
 #define MAFAT_RUNNER_ENGINE_KINDS_INTEGER_INTEGER_H
 
@@ -12,7 +13,8 @@
 #define STEPLESS(CONSTANT, name)
 #include "network/kinds.def"
 
-/* Address of a channel of source number `source`, as in mafat_tensors_read. */
+/* Returns the address of a channel of source number `source`, with arguments as in
+ * mafat_tensors_read. */
 static inline uint8_t *mafat_integer_read(const struct mafat_tensors *t,
                                           const struct mafat_sources *sources, int source,
                                           int channel, int y, int x)
@@ -28,8 +30,8 @@ static inline uint8_t *mafat_integer_rows_next(struct mafat_tensor_rows *r)
   return (uint8_t *)mafat_tensor_rows_next_bytes(r);
 }
 
-/* Address of element (c, y, x) of the concatenated sources; *pixel_bytes: distance to the next
- * column. */
+/* Returns the address of element (c, y, x) of the concatenated sources. *pixel_bytes: bytes from
+ * one column to the next. */
 static inline uint8_t *mafat_integer_source_at(const struct mafat_tensors *t,
                                                const struct mafat_sources *sources, int c, int y,
                                                int x, int *pixel_bytes)
@@ -42,8 +44,8 @@ static inline uint8_t *mafat_integer_source_at(const struct mafat_tensors *t,
   return mafat_integer_read(t, sources, i, channel, y, x);
 }
 
-/* Returns the arguments of a layer's blend kernel, except for addresses and sizes. *x: quantization
- * of the first operand. */
+/* Returns a call of the blend kernel for a layer, in which the caller then sets addresses and
+ * sizes. *x: quantization of the first operand. */
 struct mafat_integer_blend_call mafat_integer_blend(const struct mafat_network *n, int layer,
                                                     const struct mafat_quantization *x);
 

@@ -1,5 +1,5 @@
-/* Table of the kinds for quantized inputs, generated from network/kinds.def. Read by
- * runner/engine/kinds/kinds.c. */
+/* Table of the runners for layers with quantized inputs, generated from network/kinds.def. Called
+ * by runner/engine/kinds/kinds.c. Touches only its arguments. */
 #include "runner/engine/kinds/integer/integer.h"
 
 static const struct mafat_runner_kind *const kinds[MAFAT_N_LAYER_TYPES] = {

@@ -1,6 +1,7 @@
-/* Computes matrix products of two quantized maps, like matmul.c for floats. Each unit packs its
- * part of the second map, less 128, into a panel of weights. Called by the executor through the
- * table in kinds.c. Allocates nothing. */
+/* Computes matrix products of two quantized maps, as ../matmul.c does for floats. Each unit packs
+ * its part of the second map, minus 128, into a panel of int8 weights. Called by the executor
+ * through the table in kinds.c. Writes the step's output and the worker's scratch, in the arena;
+ * allocates nothing. */
 #include "runner/engine/kinds/integer/integer.h"
 
 #include "predictor/plan/packing.h"
@@ -18,14 +19,14 @@ struct integer_product {
   const struct mafat_worker *worker;
   const struct mafat_step *step;
   const struct mafat_layer *layer;
-  struct mafat_block_slice *references;     /* [n_block_slices] slices of the first map */
-  struct mafat_integer_block_slice *block_slices; /* [n_block_slices] */
+  struct mafat_block_slice *references;     /* [n_block_slices]: channels of the first map */
+  struct mafat_integer_block_slice *block_slices; /* [n_block_slices]: arguments for kernels */
   const uint8_t **in_rows;            /* [n_block_slices] */
   uint8_t **out_rows;                 /* [segment] */
   int8_t *panel;                      /* [block slice][channel / 4][width][4] */
   int n_block_slices, channels;       /* channels: of all block slices, each rounded up to quads */
-  int y, x;                           /* position for which the first map's pointers are set; y < 0:
-                                         none */
+  int y, x;                           /* row and column of the first map at which in_rows point;
+                                         y < 0: not set */
 };
 
 static struct integer_product open_product(const struct mafat_worker *w,
@@ -54,14 +55,15 @@ static struct integer_product open_product(const struct mafat_worker *w,
 
 /* ---- the second map, packed ---- */
 
-/* Inputs of a block slice, and the address of their weights in the panel. */
+/* Inputs (channels that are summed) of a block slice, and the address of their weights in the
+ * panel, which is `width` filters wide. */
 struct panel_place {
   struct mafat_span inputs;
   int8_t *panel;
   int width;
 };
 
-/* Address of a weight. */
+/* Returns the address of the weight of an input for the panel's filter `lane`. */
 static int8_t *find(const struct panel_place *p, int input, int lane)
 {
   int k = input - p->inputs.begin;
@@ -109,7 +111,8 @@ static inline void turn_quad(const uint8_t *from, size_t pixel, int8_t *to)
 #endif
 }
 
-/* Packs the inputs of a run of filters. `from`: first input of the first filter, in lane `lane`. */
+/* Packs the inputs of a run of filters. `from` points at the first input of the first filter;
+ * inputs are `pixel` bytes apart. The first filter is filter `lane` of the panel. */
 static void pack_run(const struct panel_place *to, const struct mafat_run *run, const uint8_t *from,
                      size_t pixel, int lane)
 {
@@ -121,7 +124,7 @@ static void pack_run(const struct panel_place *to, const struct mafat_run *run, 
     for (int f = 0; f < run->n; f++) *find(to, k, lane + f) = (int8_t)(from[f] - SIGNED_TO_BYTE);
 }
 
-/* Place of a block slice whose weights begin at `panel`. */
+/* Returns the panel_place of a block slice whose weights begin at `panel`. */
 static struct panel_place place_of(const struct integer_product *p, int block_slice, int8_t *panel,
                                    int width)
 {
@@ -134,8 +137,8 @@ static int8_t *after(const struct panel_place *p)
   return p->panel + mafat_round_up(mafat_span_size(p->inputs), MAFAT_QUAD) * p->width;
 }
 
-/* Packs a whole row of the second map, which is in one buffer. Its columns are inputs, its channels
- * filters. */
+/* Packs the part's filters from a whole row of the second map, which is in one buffer. The second
+ * map's columns are the inputs, and its channels are the filters. */
 static void pack_channels(const struct integer_product *p, const struct mafat_product_part *part,
                           int width)
 {
@@ -157,8 +160,8 @@ static void pack_channels(const struct integer_product *p, const struct mafat_pr
   }
 }
 
-/* Packs whole quads of a pixel's channels as inputs of filter f. Returns the number of channels
- * packed. */
+/* Packs n channels of a pixel as inputs of filter f, from `input` on, but only whole quads. Returns
+ * the number of channels that it has packed. */
 static int take_quads(const struct panel_place *to, const uint8_t *from, int input, int n, int f)
 {
   const uint32_t turn = SIGNED_TO_BYTE * UINT32_C(0x01010101); /* subtracts 128 from each byte */
@@ -174,7 +177,8 @@ static int take_quads(const struct panel_place *to, const uint8_t *from, int inp
   return k;
 }
 
-/* Packs a block slice's inputs: the second map's columns are filters, its channels inputs. */
+/* Packs a block slice's inputs if the second map is transposed: its columns are the filters, and
+ * its channels are the inputs. */
 static void pack_columns(const struct integer_product *p, const struct mafat_product_part *part,
                          const struct panel_place *to)
 {
@@ -193,7 +197,8 @@ static void pack_columns(const struct integer_product *p, const struct mafat_pro
   }
 }
 
-/* Packs a panel, with zeros after the filters and after each block slice's last input. */
+/* Packs the panel of a part. Filters up to the panel's width, and inputs that fill the last quad of
+ * each block slice, are zeros. */
 static void pack(const struct integer_product *p, const struct mafat_product_part *part, int width)
 {
   int8_t *panel = p->panel;
@@ -211,7 +216,8 @@ static void pack(const struct integer_product *p, const struct mafat_product_par
 
 /* ---- the product ---- */
 
-/* Computes the initial sums, which subtract the first map's zero point times its weights. */
+/* Computes the values at which each filter's sum begins: minus the first map's zero point (in_zero)
+ * times the sum of the filter's weights, each minus weights_zero. */
 static void begin(const struct integer_product *p, int width, int in_zero, int weights_zero,
                   int32_t *bias)
 {
@@ -226,7 +232,8 @@ static void begin(const struct integer_product *p, int width, int in_zero, int w
   }
 }
 
-/* Sets pointers to the first map, once for all panels of a row. */
+/* Points in_rows at the first map's pixels of the part. Does nothing if the last part was another
+ * panel of the same row and columns. */
 static void point_at_input(struct integer_product *p, const struct mafat_product_part *part)
 {
   const struct mafat_tensors *t = p->worker->tensors;

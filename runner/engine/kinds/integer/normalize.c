@@ -1,5 +1,6 @@
 /* Normalizes the channels of each quantized pixel: softmax, and layer normalization. Called by the
- * executor through the table in kinds.c. Allocates nothing. */
+ * executor through the table in kinds.c. Writes the step's output and the worker's scratch, in the
+ * arena; allocates nothing. */
 #include "runner/kernels/integer_functions.h"
 #include "runner/kernels/requantize.h"
 #include "runner/engine/kinds/integer/integer.h"
@@ -11,18 +12,19 @@
 
 enum { MOST_RUNS = 32 };
 
-/* Pixels of a row, and a list of runs of their channels at column x. */
+/* Pixels of a map, and the list of runs of contiguous channels of the pixel at column x. */
 struct norm_pixels {
   const struct mafat_tensors *tensors;
   const struct mafat_sources *sources;
-  int channels, x, n;      /* n: runs listed */
+  int channels, x, n;      /* n: number of runs in the list */
   struct mafat_span known; /* columns for which the list is valid and has all channels */
-  char *at[MOST_RUNS];     /* address at column x */
-  int step[MOST_RUNS];     /* bytes to the next column */
-  int first[MOST_RUNS], count[MOST_RUNS]; /* channels */
+  char *at[MOST_RUNS];     /* address of the run's first channel at column x */
+  int step[MOST_RUNS];     /* bytes from a column to the next */
+  int first[MOST_RUNS], count[MOST_RUNS]; /* first channel of the run, and number of its channels */
 };
 
-/* Lists as many runs as fit, from channel `first` on; returns the end of the listed channels. */
+/* Lists the runs of pixel (y, x) from channel `first` on, as many as the list can hold. Returns the
+ * channel after the last run. */
 static int list_runs(struct norm_pixels *p, int first, int y, int x)
 {
   struct mafat_runs runs = mafat_runs_of(p->sources, mafat_span(first, p->channels));
@@ -46,7 +48,7 @@ static int list_runs(struct norm_pixels *p, int first, int y, int x)
   return c;
 }
 
-/* Reads or writes all channels of a pixel. */
+/* Copies all channels of pixel (y, x) of the map to `pixel` or, if `put`, from `pixel`. */
 static void pass_pixel(struct norm_pixels *p, int y, int x, uint8_t *pixel, bool put)
 {
   bool known = x > p->known.begin && x < p->known.end;
@@ -63,9 +65,9 @@ static void pass_pixel(struct norm_pixels *p, int y, int x, uint8_t *pixel, bool
 /* ---- functions ---- */
 
 struct softmax {
-  int32_t exponentials[256]; /* TFLite's */
-  double exact[256];         /* ONNX's */
-  bool even;
+  int32_t exponentials[256]; /* for TFLite models */
+  double exact[256];         /* for ONNX models */
+  bool even;                 /* the model is of ONNX, which rounds ties to even */
 };
 
 static void open_softmax(struct softmax *s, const struct mafat_layer *l, float scale)
@@ -83,7 +85,8 @@ static void run_softmax(const struct softmax *s, const struct mafat_layer *l, ui
   else mafat_integer_softmax(s->exponentials, pixel, pixel, l->in.c);
 }
 
-/* Floats of an operand from channel c to the end of its block; NULL: there is no such operand. */
+/* Returns the floats of an operand of one pixel, from channel c to the end of its channel block.
+ * NULL: the layer does not have that operand. */
 static const float *floats_at(const struct mafat_tensors *t, const struct mafat_layer *l,
                               int operand, int c)
 {
@@ -91,7 +94,7 @@ static const float *floats_at(const struct mafat_tensors *t, const struct mafat_
                                  : NULL;
 }
 
-/* Normalizes a pixel's channels (layer normalization). Integer sums are exact. */
+/* Computes the layer normalization of a pixel's channels. Sums are integers, so they are exact. */
 static void run_layer(const struct mafat_tensors *t, const struct mafat_layer *l,
                       const struct mafat_quantization *in, uint8_t *pixel)
 {

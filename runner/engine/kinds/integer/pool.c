@@ -1,5 +1,5 @@
 /* Computes maxpool and average pool of quantized maps. Called by the executor through the table in
- * kinds.c. Allocates nothing. */
+ * kinds.c. Writes the step's output and the worker's scratch, in the arena; allocates nothing. */
 #include "runner/engine/kinds/integer/integer.h"
 
 static int run_pool(const struct mafat_worker *w, const struct mafat_step *step,

@@ -1,5 +1,6 @@
-/* Dequantizes quantized maps, and requantizes them to another scale; quantize.c one folder up
- * quantizes floats. Called by the executor through the table in kinds.c. Allocates nothing. */
+/* Dequantizes quantized maps, and requantizes them to another scale; ../quantize.c quantizes
+ * floats. Called by the executor through the table in kinds.c. Writes the step's output in the
+ * arena; allocates nothing. */
 #include "runner/kernels/integer_functions.h"
 #include "runner/engine/kinds/integer/integer.h"
 #include "runner/engine/kinds/rows.h"
@@ -10,7 +11,7 @@ static void list_floats(const struct mafat_quantization *in, float *list)
   for (int q = 0; q < 256; q++) list[q] = (float)((double)in->scale * (q - in->zero));
 }
 
-/* A row of n channels that are contiguous in input and output. */
+/* One row, `cols` columns, of a run of n channels that are contiguous in input and output. */
 struct quantize_row {
   const unsigned char *from;
   void *to;

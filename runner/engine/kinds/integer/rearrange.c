@@ -1,7 +1,8 @@
-/* Copies elements of quantized maps to other positions, after filling the output: whole pixels if
- * channels stay contiguous; else runs of bytes; single bytes if the part reads outside the map.
- * Called by the executor through the table in kinds.c, and by runner/engine/kinds/split.c.
- * Allocates nothing. */
+/* Fills the output of a rearrange layer with a value, and then copies elements of quantized maps to
+ * it, part by part (network/rearrange.h). Copies whole pixels if their channels stay contiguous,
+ * else runs of bytes, or single bytes if the part reads outside the map. Called by the executor
+ * through the table in kinds.c, and by runner/engine/kinds/split.c. Writes the step's output in the
+ * arena; allocates nothing. */
 #include "runner/engine/kinds/rearrange.h"
 #include "runner/engine/kinds/integer/integer.h"
 
@@ -16,7 +17,8 @@ static void fill(const struct mafat_tensors *t, const struct mafat_layer *l, int
              mafat_tensors_pixel_bytes(t, layer, block) * (size_t)mafat_span_size(box.x));
 }
 
-/* Replaces an input position outside the map by the one that is read instead; false: none is. */
+/* Replaces an input position outside the map by the position that is read instead. False: none is
+ * read. */
 static bool settle(const struct mafat_strided_copy *m, struct mafat_place *in)
 {
   for (int a = 0; a < MAFAT_N_AXES; a++) {
@@ -39,7 +41,8 @@ static void copy_pixel(const struct mafat_strided_copy *m, int y, int x, struct 
   }
 }
 
-/* Copies element by element, with checks for positions outside the map. */
+/* Copies the part element by element, and checks for each if its input position is outside the
+ * map. */
 static void copy_clipped(const struct mafat_strided_copy *m)
 {
   for (struct mafat_copy_rows rows = mafat_copy_rows(m); mafat_copy_next_row(&rows);)
@@ -51,7 +54,8 @@ static void copy_clipped(const struct mafat_strided_copy *m)
 
 /* ---- runs of elements ---- */
 
-/* Elements with a constant distance in both input and output. */
+/* n elements at constant distances in bytes, in the input (from_step) and in the output
+ * (to_step). */
 struct copy_run {
   const char *from;
   char *to;
@@ -59,8 +63,9 @@ struct copy_run {
   int n;
 };
 
-/* Sets the source of a run whose elements are `in_step` apart along `in_axis`. Reduces r->n to the
- * elements that have equal distances in memory. */
+/* Sets r->from and r->from_step for a run that begins at input position `in` and whose elements are
+ * in_step indices apart along in_axis. Reduces r->n to the elements that have equal distances in
+ * the input's memory. */
 static void find_from(const struct mafat_strided_copy *m, int in_axis, int in_step,
                       struct mafat_place in, struct copy_run *r)
 {
@@ -93,8 +98,8 @@ static int copy_run(struct copy_run *r)
   return r->n;
 }
 
-/* Copies a channel of column i and of the columns after it that are in the same run; `in` is the
- * input position of column 0. Returns the number of columns. */
+/* Copies a channel of column i of *c, and of the columns after it that belong to the same run. `in`
+ * is the input position of the channel in column 0 of *c. Returns the number of columns copied. */
 static int copy_columns_of(const struct mafat_strided_copy *m, const struct mafat_copy_columns *c,
                            int y, int channel, int i, struct mafat_place in)
 {
@@ -108,8 +113,8 @@ static int copy_columns_of(const struct mafat_strided_copy *m, const struct mafa
   return copy_run(&r);
 }
 
-/* Copies a channel of a pixel and the channels after it that are in the same run, at most n in all.
- * Returns their number. */
+/* Copies a channel of output pixel (y, x), and the channels after it that belong to the same run;
+ * at most n channels. Returns the number of channels copied. */
 static int copy_channels_of(const struct mafat_strided_copy *m, int y, int x, int channel, int n,
                             struct mafat_place in)
 {
@@ -123,7 +128,8 @@ static int copy_channels_of(const struct mafat_strided_copy *m, int y, int x, in
   return copy_run(&r);
 }
 
-/* Copies along columns or channels, whichever have longer runs. */
+/* Copies the part in runs along columns, or along channels if only one column has equal
+ * distances. */
 static void copy_elements(const struct mafat_strided_copy *m)
 {
   const int channels = mafat_network_tensor_shape(m->tensors->network, m->tensor).c;
@@ -144,8 +150,8 @@ static void copy_elements(const struct mafat_strided_copy *m)
 
 /* ---- whole pixels ---- */
 
-/* True if the part copies one range of contiguous channels that is inside the map. Its rows and
- * columns may be outside only if they are then filled. */
+/* True if the part copies one range of channels that is contiguous in both maps and inside the
+ * input map. Rows and columns may be outside only if the output keeps its fill value there. */
 static bool is_whole(const struct mafat_strided_copy *m)
 {
   struct mafat_part channels = *m->part;
@@ -160,7 +166,7 @@ static bool is_whole(const struct mafat_strided_copy *m)
          (m->part->outside == MAFAT_OUTSIDE_FILL || !mafat_part_leaves(m->part, m->operand->shape));
 }
 
-/* Reduces *c to the columns that are read inside the map; false: there are none. */
+/* Reduces *c to the columns whose input position is inside the map. False: there are none. */
 static bool clip(const struct mafat_strided_copy *m, struct mafat_copy_columns *c)
 {
   const struct mafat_shape s = m->operand->shape;
@@ -181,8 +187,8 @@ static bool clip(const struct mafat_strided_copy *m, struct mafat_copy_columns *
   return c->n > 0 && y >= 0 && y < s.h;
 }
 
-/* Number of output channels from c on, and of input channels from `from` on, that are contiguous in
- * both; at most n. */
+/* Returns how many channels, at most n, can be copied at once: from input channel `from` on and
+ * from output channel c on they are contiguous. */
 static int channels_beside(const struct mafat_sources *sources, int from, int c, int n)
 {
   int source = 0;

@@ -1,5 +1,6 @@
 /* Computes means over rows, columns or channels of quantized maps, and argmin and argmax along one
- * axis. Called by the executor through the table in kinds.c. Allocates nothing. */
+ * axis. Called by the executor through the table in kinds.c. Writes the step's output in the arena;
+ * allocates nothing. */
 #include "runner/kernels/integer_functions.h"
 #include "runner/engine/kinds/integer/integer.h"
 
@@ -14,7 +15,7 @@ static void reduce_pixel(const struct mafat_worker *w, const struct mafat_step *
       mafat_multiplier((double)in.scale / (double)l->quantization.scale);
   struct mafat_span rows = l->reduce->rows ? mafat_span(0, l->in.h) : mafat_span(y, y + 1);
   struct mafat_span cols = l->reduce->cols ? mafat_span(0, l->in.w) : mafat_span(x, x + 1);
-  int64_t sums[MAFAT_CHANNEL_BLOCK] = {0}; /* a row fits 32 bits, a map does not */
+  int64_t sums[MAFAT_CHANNEL_BLOCK] = {0}; /* sums of a row fit in 32 bits, those of a map do not */
   for (int r = rows.begin; r < rows.end; r++) {
     int32_t of_row[MAFAT_CHANNEL_BLOCK] = {0};
     w->integers->add_pixels(mafat_runs_read_bytes(t, mafat_layer_sources(l), run, r, cols.begin),
@@ -33,7 +34,7 @@ static void reduce_pixel(const struct mafat_worker *w, const struct mafat_step *
 
 /* ---- means over channels: pixel by pixel ---- */
 
-/* Rows and columns of the input for an output pixel. */
+/* Rows and columns of the input that an output pixel is computed from. */
 struct integer_region {
   struct mafat_span rows, cols;
 };
@@ -77,7 +78,7 @@ static void mean_of_pixel(const struct mafat_worker *w, const struct mafat_step 
 
 /* ---- argmin and argmax ---- */
 
-/* Input value with index `at` along the reduced axis for output (y, x, c). */
+/* Returns the input value for output (c, y, x) that has index `at` along the reduced axis. */
 static int value_at(const struct mafat_worker *w, const struct mafat_layer *l, int c, int y, int x,
                     int at)
 {

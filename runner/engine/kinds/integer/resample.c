@@ -1,5 +1,5 @@
 /* Resizes quantized maps, by nearest pixels or bilinear interpolation. Called by the executor
- * through the table in kinds.c. Allocates nothing. */
+ * through the table in kinds.c. Writes the step's output in the arena; allocates nothing. */
 #include "network/resample.h"
 
 #include "runner/kernels/integer_functions.h"
@@ -9,7 +9,7 @@
 
 enum { COLUMNS = 64 }; /* output columns whose taps are computed at a time */
 
-/* Output columns from `begin` on, with their taps. */
+/* n output columns from `begin` on. taps: the input columns that each is interpolated from. */
 struct integer_columns {
   int begin, n;
   struct mafat_tap taps[COLUMNS];

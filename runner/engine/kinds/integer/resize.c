@@ -1,5 +1,6 @@
-/* Upsamples quantized maps: repeats every pixel in a square. Called by the executor through the
- * table in kinds.c. Allocates nothing. */
+/* Upsamples quantized maps by an integer factor: repeats every pixel in a square. Called by the
+ * executor through the table in kinds.c. Writes the step's output in the arena; allocates
+ * nothing. */
 #include "runner/engine/kinds/integer/integer.h"
 
 #include <string.h>
