@@ -1,7 +1,8 @@
-/* Measures this machine: runs small networks under all kinds of plans, fits prices to the times,
- * and measures threads, disk and loading. Called by `run_inference --calibrate`
- * (programs/run_inference/calibrate.c) through include/mafat.h. Writes temporary files into the
- * cache folder; handles signals that end the program meanwhile, to remove these files. */
+/* Measures this machine: runs small networks under all kinds of plans, fits prices (nanoseconds for
+ * each kind of work) to the times, and measures threads, disk and loading. Called through
+ * include/mafat.h by programs/run_inference/calibrate.c (`run_inference --calibrate`). Writes
+ * temporary files and the result into the cache folder. While it measures, it handles signals that
+ * end the program, to remove the temporary files. Allocates and maps memory, and frees it. */
 #include "runner/calibrate/calibrate.h"
 
 #include "base/mebibytes.h"
@@ -34,10 +35,11 @@
 #include <unistd.h>
 
 enum { MOST_ROUNDS = 15, LEAST_ROUNDS = 3 };
-/* median over fastest time of a run, above which the machine has other load */
+/* if a run's median time divided by its least time is above this, the machine has other load */
 static const double BUSY = 1.1;
 
-/* Plans of each network: every kind of group, both algorithms. */
+/* Plans that each network runs under: every kind of group, and both algorithms (direct,
+ * Winograd). */
 static const struct {
   enum mafat_algorithm algorithm;
   const char *plan;
@@ -56,7 +58,7 @@ enum { N_PLANS = sizeof plans / sizeof *plans };
 
 enum { DARKNET_FILE, PACKED_FILE, N_FILES };
 
-/* Names for the signal handler; "": no such file. */
+/* Paths of the temporary files, for the signal handler; "": the file does not exist. */
 static char temporary[N_FILES][MAFAT_CALIBRATION_PATH + 32];
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
 enum { N_SIGNALS = sizeof ending_signals / sizeof *ending_signals };
@@ -176,7 +178,8 @@ static int plan_subject(struct bench *b, struct subject *s, int number, struct m
   return code;
 }
 
-/* Returns the bytes of all networks together, because all are open while they run in turn. */
+/* Returns the bytes that all networks need together, because all are open while one after the other
+ * runs. */
 static size_t bytes_of(const struct bench *b)
 {
   size_t bytes = 0, input = 0;
@@ -203,7 +206,8 @@ static int plan_subjects(struct bench *b, struct mafat_diagnostic *d)
   return code;
 }
 
-/* Chooses the largest networks that leave half of the memory free. */
+/* Chooses the largest networks that leave half of the memory free, with sides divided by at least
+ * least_extent. */
 static int choose_scale(struct bench *b, int least_extent, struct mafat_diagnostic *d)
 {
   static const struct mafat_calibrate_scale scales[] = {{1, 1}, {2, 1}, {2, 2}, {4, 2}, {4, 4}};
@@ -274,7 +278,8 @@ static int open_subjects(struct bench *b, struct mafat_diagnostic *d)
 
 /* ---- kernels ---- */
 
-/* Runs every network under every plan once. Round -1 is a warm-up that is not recorded. */
+/* Runs every network under every plan once, and records the layers' times. Round -1 is a warm-up,
+ * which is not recorded. */
 static int run_round(struct bench *b, int round, struct mafat_diagnostic *d)
 {
   for (int i = 0; i < MAFAT_CALIBRATE_NETWORKS; i++) {
@@ -321,8 +326,8 @@ static double typical(const double *values, int n)
   return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
-/* Chooses the fastest third of the rounds, because other load only makes runs slower. *busy: median
- * over fastest time. */
+/* Chooses the fastest third of a run's rounds, because other load only makes runs slower. Returns
+ * their number. *busy: the median time divided by the least time. */
 static int choose_rounds(const struct calibration_run *r, int n_rounds, size_t n_layers,
                          int *chosen, double *busy)
 {
@@ -342,13 +347,14 @@ static int choose_rounds(const struct calibration_run *r, int n_rounds, size_t n
 
 /* Measurements for the fit: a sample for each layer of each run. */
 struct samples {
-  double *counts, *ns; /* (n, MAFAT_N_TERMS) work; (n) nanoseconds */
+  double *counts, *ns; /* (n, MAFAT_N_TERMS): amounts of work; (n): nanoseconds */
   size_t n;
-  double busy[MAFAT_CALIBRATE_NETWORKS * N_PLANS]; /* (n_runs) median over fastest time */
+  double busy[MAFAT_CALIBRATE_NETWORKS * N_PLANS]; /* (n_runs): median time / least time */
   int n_runs;
 };
 
-/* Adds a sample for each layer of a run: its work, and its median time in the chosen rounds. */
+/* Adds a sample for each layer of a run: its amounts of work, and its median time in the rounds
+ * that choose_rounds chooses. */
 static int add_samples(struct samples *samples, const struct bench *b, const struct subject *s,
                        const struct calibration_run *r)
 {
@@ -406,8 +412,8 @@ static int fit(struct bench *b, struct mafat_diagnostic *d)
 
 /* ---- threads ---- */
 
-/* Measures the overhead of a step with several threads: runs small steps with two threads, and
- * subtracts the predicted time. */
+/* Measures how much longer a step takes because several threads share it: runs small steps with two
+ * threads, and subtracts the predicted time. Does nothing if there is one processor. */
 static int measure_threads(struct bench *b, struct mafat_diagnostic *d)
 {
   enum { NETWORK = 3 };
@@ -448,7 +454,8 @@ static int measure_threads(struct bench *b, struct mafat_diagnostic *d)
 
 enum { READ_BYTES = MAFAT_DISK_READ_BYTES, LONE_READS = 24, DISK_PASSES = 4 };
 
-/* Measures the nanoseconds of single reads at scattered offsets. */
+/* Measures the nanoseconds of a read that is submitted when no other is pending. Reads at scattered
+ * offsets; *ns is the median. */
 static int read_alone(struct mafat_read_queue *reads, char *memory, double *ns,
                       struct mafat_diagnostic *d)
 {
@@ -489,13 +496,13 @@ static int measure_disk(struct bench *b, const char *path, struct mafat_diagnost
     c->read_ns = typical(read_ns, DISK_PASSES);
     c->disk_wait_ns = alone > READ_BYTES * c->disk_ns ? alone - READ_BYTES * c->disk_ns : 0;
   }
-  mafat_read_queue_close(&reads); /* first: it waits for pending reads into the memory */
+  mafat_read_queue_close(&reads); /* before munmap: it waits for pending reads into the memory */
   if (memory != MAP_FAILED) munmap(memory, MAFAT_DISK_ROOM);
   return code;
 }
 
-/* Measures the processor time for loading a byte of weights: the time of a run that loads them all,
- * minus that of one that keeps them. */
+/* Measures the processor time, in nanoseconds, of loading a byte of weights: the processor time of
+ * a run that loads all weights, minus that of a run with kept weights. */
 static int measure_loading(struct bench *b, struct subject *s, const char *path, bool packed,
                            double *ns, struct mafat_diagnostic *d)
 {
@@ -554,7 +561,7 @@ static int measure_files(struct bench *b, struct mafat_diagnostic *d)
 
 /* ---- complete calibration ---- */
 
-/* Reads cache sizes from the processor; keeps the built-in sizes if it reports none. */
+/* Sets the sizes of the processor's caches; keeps the built-in sizes if the system reports none. */
 static void find_caches(struct mafat_calibration *c)
 {
   long near = 0, far = 0;
@@ -563,14 +570,14 @@ static void find_caches(struct mafat_calibration *c)
   far = sysconf(_SC_LEVEL3_CACHE_SIZE);
 #endif
   if (near >= 128 << 10 && near <= 4 << 20) c->near_bytes = (double)near;
-  /* counts 3/8 of the third level, which is shared with other processes */
+  /* counts only 3/8 of the third level, because other processes share it */
   if (far >= 1 << 20) c->far_bytes = (double)far * 3 / 8;
   if (c->far_bytes > 12 << 20) c->far_bytes = 12 << 20;
   if (c->far_bytes < c->near_bytes) c->far_bytes = c->near_bytes;
 }
 
-/* Finds the least divisor of the pictures' sides, larger than 1 for a slow processor, by a trial
- * run that takes 2 ms on an ordinary machine. */
+/* Finds by how much the sides of the networks' pictures must be divided at least: 1, or more for a
+ * slow processor. Makes a trial run, which takes 2 ms on an ordinary machine. */
 static int find_speed(struct bench *b, int *least_extent, struct mafat_diagnostic *d)
 {
   enum { NETWORK = 3 };
@@ -648,8 +655,8 @@ static double per(double ns, double n)
   return ns > 0 ? n / ns : 0;
 }
 
-/* Returns the nanoseconds of a multiply-add in a large layer, with full register tiles, `taps`
- * multiply-adds for each sum and `run` for each inner loop. */
+/* Returns the nanoseconds of a multiply-add in a large layer, whose register tiles are full. taps:
+ * multiply-adds for each sum; run: multiply-adds of a sum in each inner loop. */
 static double product_ns(const struct mafat_calibration *c, enum mafat_term macs, double taps,
                          double run)
 {

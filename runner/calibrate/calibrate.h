@@ -1,10 +1,9 @@
-/* Measures this machine for the latency model (predictor/cost/latency.h).
- *
- * Small networks with random weights run under plans of every kind, and each layer is timed. A file
- * is read past the page cache. The prices of the kinds of work are fitted to the times
- * (runner/calibrate/calibrate_fit.h). This takes about 20 seconds, or up to a minute on slow
- * machines. It writes temporary files into the cache folder and removes them, also after Ctrl-C.
- * Allocates and maps memory. Included by calibrate.c. */
+/* Measures this machine for the latency model (predictor/cost/latency.h). Small networks with
+ * random weights run under plans of every kind, and each layer is timed. Then the prices of the
+ * kinds of work are fitted to the times (runner/calibrate/calibrate_fit.h). A file is read to
+ * measure the disk. This takes about 20 seconds, or up to a minute on slow machines. Writes
+ * temporary files into the cache folder, which it removes even after Ctrl-C; allocates memory,
+ * which it frees. Included by calibrate.c and tests. */
 #ifndef MAFAT_RUNNER_CALIBRATE_CALIBRATE_H
 #define MAFAT_RUNNER_CALIBRATE_CALIBRATE_H
 
@@ -12,7 +11,8 @@
 #include "predictor/cost/calibration.h"
 #include "runner/kernels/kernels.h"
 
-/* Measures one kernel level, as mafat_calibrate() does, but does not store the result. */
+/* Measures one kernel level. mafat_calibrate() calls this and stores the result in a file; this
+ * does not. */
 int mafat_calibrate_measure(struct mafat_calibration *out, const struct mafat_kernels *kernels,
                             const struct mafat_calibrate_options *options,
                             struct mafat_diagnostic *d);

@@ -1,8 +1,9 @@
-/* Addresses in partition buffers, runs of channels, and copies of whole maps. Called by
- * runner/engine/executor.c and the kinds in runner/engine/kinds. Allocates nothing. */
+/* Computes addresses in partition buffers, lists runs of channels, and copies whole maps. Called by
+ * runner/engine/executor.c and files of runner/engine/kinds. Reads and writes tensors in the arena
+ * and the caller's arrays; allocates nothing. */
 #include "runner/engine/tensors.h"
 
-/* Row view in a tensor whose partition buffers are whole rows. */
+/* Returns the view around an element of a tensor whose partition buffers are whole rows. */
 static struct mafat_row_view view_in_rows(const struct mafat_tensors *t, int tensor,
                                           const struct mafat_tensor_layout *l, int channel, int y,
                                           int x)
@@ -149,8 +150,8 @@ void mafat_tensors_flatten(const struct mafat_tensors *t, const struct mafat_sou
   }
 }
 
-/* Finds the position of the first element of each innermost atom; the others follow one step
- * apart. */
+/* The elements of the innermost atom follow each other at equal steps, so only the position of its
+ * first element is looked up. */
 void mafat_tensors_read_view(const struct mafat_tensors *t, const struct mafat_sources *sources,
                              const struct mafat_view *view, long long first, long long n,
                              float *out)

@@ -1,22 +1,23 @@
-/* Addresses of tensor elements in the arena, from the layout's offsets. For the executor and the
- * kinds of layers only. `block` is a channel block. Allocates nothing. Included by
- * runner/engine/kinds/kind.h. */
+/* Addresses of tensor elements in the arena, from the layout's offsets. A tensor has either one
+ * buffer, in which rows may be slots of a ring, or partition buffers, each for a box and channels
+ * of the map (predictor/plan/partition.h). `block` is the index of a channel block, and a lane the
+ * index of a channel in its block. Allocates nothing. Included by runner/engine/kinds/kind.h. */
 #ifndef MAFAT_RUNNER_ENGINE_TENSORS_H
 #define MAFAT_RUNNER_ENGINE_TENSORS_H
 
 #include "predictor/layout/layout.h"
 #include "predictor/plan/partition.h"
 
-/* Part of a tensor that its buffer holds at the moment. */
+/* Part of a tensor that its single buffer holds at the moment. */
 struct mafat_held {
   struct mafat_box box;
-  int first_block; /* first block of its channels */
+  int first_block; /* channel block at which the buffer begins */
 };
 
 struct mafat_tensors {
   const struct mafat_network *network;
   const struct mafat_layout *layout;
-  char *arena;
+  char *arena;             /* beginning of the arena's memory */
   struct mafat_held *held; /* [tensor] */
 };
 
@@ -26,15 +27,15 @@ static inline bool mafat_tensors_has(const struct mafat_tensors *t, int tensor)
   return t->layout->tensors[tensor].buffer >= 0;
 }
 
-/* Slot of a row, in a tensor with one buffer. */
+/* Returns the slot of row y in a tensor with one buffer. */
 static inline int mafat_tensors_slot(const struct mafat_tensor_layout *l, int y)
 {
   int slot = l->first_slot + y;
   return slot < l->rows ? slot : slot % l->rows;
 }
 
-/* In a tensor with one buffer: address of row y, and bytes from a row's address to the first lane
- * of `block` at column x. */
+/* For a tensor with one buffer: mafat_tensors_row returns the address of row y, and
+ * mafat_tensors_offset the bytes from a row's address to the first lane of `block` at column x. */
 static inline char *mafat_tensors_row(const struct mafat_tensors *t, int tensor, int y)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
@@ -55,20 +56,22 @@ static inline size_t mafat_tensors_offset(const struct mafat_tensors *t, int ten
   return elements * l->element_bytes;
 }
 
-/* View of the part of a buffer around one element, in which rows and pixels have equal distances
- * and channels of a block are contiguous. In a partition buffer it is the whole buffer; in a single
- * buffer the rows from y to the buffer's end. */
+/* The part of a buffer around an element in which rows and pixels have equal distances and channels
+ * of a block are contiguous. In a partition buffer it is the whole buffer; in a single buffer the
+ * rows from y to the buffer's end. */
 struct mafat_row_view {
   char *at; /* address of the element */
-  size_t row_bytes, pixel_bytes;
+  size_t row_bytes, pixel_bytes; /* bytes from a row to the next, from a column to the next */
   struct mafat_box box;       /* rows and columns in the view */
   struct mafat_span channels; /* channels in the view */
 };
 
+/* Returns the view around an element of any tensor. */
 struct mafat_row_view mafat_tensors_row_view(const struct mafat_tensors *t, int tensor, int channel,
                                              int y, int x);
 
-/* For partition buffers of whole rows: address of row y. *rows: rows of its partition buffer. */
+/* For partition buffers of whole rows: returns the address of row y. *rows: rows of the partition
+ * buffer that has row y. */
 static inline char *mafat_tensors_row_in_partition(const struct mafat_tensors *t,
                                                    const struct mafat_tensor_layout *l, int y,
                                                    struct mafat_span *rows)
@@ -79,8 +82,8 @@ static inline char *mafat_tensors_row_in_partition(const struct mafat_tensors *t
          (size_t)(y - rows->begin) * l->row_bytes;
 }
 
-/* For partition buffers of whole rows: bytes from the beginning of a row to a channel at column
- * x. */
+/* For partition buffers of whole rows: returns the bytes from the beginning of a row to a channel
+ * at column x. */
 static inline size_t mafat_tensors_offset_in_row(const struct mafat_tensors *t, int tensor,
                                                  const struct mafat_tensor_layout *l, int channel,
                                                  int x)
@@ -92,12 +95,12 @@ static inline size_t mafat_tensors_offset_in_row(const struct mafat_tensors *t, 
   return elements * l->element_bytes;
 }
 
-/* Address of an element of a tensor with partition buffers. */
+/* Returns the address of an element of a tensor with partition buffers. */
 char *mafat_tensors_in_partition(const struct mafat_tensors *t, int tensor, int channel, int y,
                                  int x);
 
-/* Address of the first lane of `block` at pixel (y, x), which the buffer must hold. x may be in the
- * zero columns at a true edge of the map. */
+/* Returns the address of the first lane of `block` at pixel (y, x), which the buffer must hold. x
+ * may be in the zero columns that the buffer has at the left or right edge of the map. */
 static inline char *mafat_tensors_address(const struct mafat_tensors *t, int tensor, int block,
                                           int y, int x)
 {
@@ -106,7 +109,7 @@ static inline char *mafat_tensors_address(const struct mafat_tensors *t, int ten
   return mafat_tensors_row(t, tensor, y) + mafat_tensors_offset(t, tensor, block, x);
 }
 
-/* Bytes between pixels of a block. */
+/* Returns the bytes from a column to the next in a channel block. */
 static inline size_t mafat_tensors_pixel_bytes(const struct mafat_tensors *t, int tensor, int block)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
@@ -117,8 +120,8 @@ static inline size_t mafat_tensors_pixel_bytes(const struct mafat_tensors *t, in
          l->element_bytes;
 }
 
-/* Finds the bytes from channel `other` to `channel` at column x, the same in every row. False: the
- * distance differs between partition buffers. */
+/* Sets *bytes to the distance from channel `other` to `channel` at column x, which is the same in
+ * every row. False: the distance may differ between partition buffers. */
 static inline bool mafat_tensors_apart(const struct mafat_tensors *t, int tensor, int channel,
                                        int other, int x, ptrdiff_t *bytes)
 {
@@ -139,7 +142,8 @@ static inline bool mafat_tensors_apart(const struct mafat_tensors *t, int tensor
   return true;
 }
 
-/* Address of a channel of a pixel. The channels of its block that are held are contiguous. */
+/* Returns the address of a channel of a pixel. The channels of its block that the buffer holds are
+ * contiguous. */
 static inline char *mafat_tensors_lane(const struct mafat_tensors *t, int tensor, int channel,
                                        int y, int x)
 {
@@ -149,7 +153,7 @@ static inline char *mafat_tensors_lane(const struct mafat_tensors *t, int tensor
          (size_t)(channel % MAFAT_CHANNEL_BLOCK) * l->element_bytes;
 }
 
-/* ---- tensors of floats ---- */
+/* ---- tensors of floats: as mafat_tensors_address, _pixel_bytes and _lane ---- */
 
 static inline float *mafat_tensors_pixel(const struct mafat_tensors *t, int tensor, int block,
                                          int y, int x)
@@ -170,17 +174,17 @@ static inline float *mafat_tensors_element(const struct mafat_tensors *t, int te
   return (float *)(void *)mafat_tensors_lane(t, tensor, c, y, x);
 }
 
-/* Walk over the rows of a channel at one column, without a division for each row. */
+/* Iterates over the rows of a channel at one column, without a division for each row. */
 struct mafat_tensor_rows {
-  char *row; /* next row */
+  char *row; /* address of the channel in the next row */
   size_t row_bytes;
-  int slot, n_slots; /* slot of the next row, and where slots wrap; with partition buffers: y of the
-                        next row, and the end of the current buffer's rows */
+  int slot, n_slots; /* single buffer: slot of the next row, and number of slots; partition buffers:
+                        y of the next row, and the end of the current buffer's rows */
   const struct mafat_tensors *tensors; /* NULL: the tensor has a single buffer */
-  int tensor, channel, x;              /* set with partition buffers only */
+  int tensor, channel, x;              /* set only for partition buffers */
 };
 
-/* Starts a walk at row y, for any element type. */
+/* Starts iterating at row y, for any element type. */
 static inline struct mafat_tensor_rows mafat_tensors_rows(const struct mafat_tensors *t, int tensor,
                                                           int c, int y, int x)
 {
@@ -194,10 +198,11 @@ static inline struct mafat_tensor_rows mafat_tensors_rows(const struct mafat_ten
       .row = row, .row_bytes = l->row_bytes, .slot = mafat_tensors_slot(l, y), .n_slots = l->rows};
 }
 
-/* Called when slot is n_slots: wraps to the buffer's first slot, or finds the next partition
+/* Called when slot is n_slots: returns to the buffer's first slot, or goes to the next partition
  * buffer. */
 void mafat_tensor_rows_turn(struct mafat_tensor_rows *r);
 
+/* Returns the address of the channel in the next row. */
 static inline char *mafat_tensor_rows_next_bytes(struct mafat_tensor_rows *r)
 {
   if (r->slot == r->n_slots) mafat_tensor_rows_turn(r);
@@ -212,8 +217,9 @@ static inline float *mafat_tensor_rows_next(struct mafat_tensor_rows *r)
   return (float *)(void *)mafat_tensor_rows_next_bytes(r);
 }
 
-/* Address of a channel of source number `source` of an operand at row y, column x. `channel` is a
- * channel of the first band's tensor, also if row y is in another band. */
+/* Returns the address of a channel of source number `source` of an operand, at row y and column x.
+ * If the operand joins tensors along rows (bands), `channel` counts in the tensor of the first
+ * band, even if row y is in another band. */
 static inline float *mafat_tensors_read(const struct mafat_tensors *t,
                                         const struct mafat_sources *sources, int source,
                                         int channel, int y, int x)
@@ -223,7 +229,7 @@ static inline float *mafat_tensors_read(const struct mafat_tensors *t,
                                x);
 }
 
-/* Address of element (c, y, x) of the concatenated sources. */
+/* Returns the address of element (c, y, x) of the concatenated sources. */
 static inline float *mafat_tensors_source_at(const struct mafat_tensors *t,
                                              const struct mafat_sources *sources, int c, int y,
                                              int x)
@@ -233,7 +239,7 @@ static inline float *mafat_tensors_source_at(const struct mafat_tensors *t,
   return mafat_tensors_read(t, sources, i, sources->list[i].first + c, y, x);
 }
 
-/* Value of an element of any type, dequantized. */
+/* Returns element (c, y, x) of the concatenated sources, of any type, dequantized. */
 static inline float mafat_tensors_value(const struct mafat_tensors *t,
                                         const struct mafat_sources *sources, int c, int y, int x)
 {
@@ -254,23 +260,26 @@ static inline float mafat_tensors_value(const struct mafat_tensors *t,
 /* n channels that are contiguous in one block of a source and in one block of the output. Kernels
  * that work on each channel separately process them together. */
 struct mafat_run {
-  int tensor, block, lane;   /* first channel, in the source's first band */
-  int out_block, out_lane;
+  int tensor, block, lane;   /* first channel, in the tensor of the source's first band */
+  int out_block, out_lane;   /* first channel in the output */
   int n;
-  int source;                /* index in the band */
+  int source;                /* number of the source in its band */
 };
 
-/* Iterates over the runs of output channels [begin, end). */
+/* Iterates over the runs of output channels. */
 struct mafat_runs {
   const struct mafat_sources *sources;
-  int source, taken; /* position: source, and channels of it already done */
-  int channel, end;  /* output channel */
+  int source, taken; /* next source, and number of its channels that are done */
+  int channel, end;  /* next output channel, and the end of the output channels */
 };
 
+/* Starts iterating over the runs of these output channels. */
 struct mafat_runs mafat_runs_of(const struct mafat_sources *sources, struct mafat_span channels);
+/* Gets the next run. False: there is none. */
 bool mafat_runs_next(struct mafat_runs *runs, struct mafat_run *run);
 
-/* Address of a run's first channel at row y, column x of the operand with these sources. */
+/* Returns the address of a run's first channel, at row y and column x of the operand with these
+ * sources. The tensors have floats. */
 static inline float *mafat_runs_read(const struct mafat_tensors *t,
                                      const struct mafat_sources *sources,
                                      const struct mafat_run *run, int y, int x)
@@ -279,7 +288,7 @@ static inline float *mafat_runs_read(const struct mafat_tensors *t,
                             y, x);
 }
 
-/* The same for 8-bit tensors. */
+/* Returns the same address for tensors of 8-bit integers. */
 static inline const unsigned char *mafat_runs_read_bytes(const struct mafat_tensors *t,
                                                          const struct mafat_sources *sources,
                                                          const struct mafat_run *run, int y, int x)
@@ -291,14 +300,15 @@ static inline const unsigned char *mafat_runs_read_bytes(const struct mafat_tens
   return (const unsigned char *)pixel + channel % MAFAT_CHANNEL_BLOCK;
 }
 
-/* Copies the concatenated sources, dequantized, to CHW order. `shape` is their common shape. */
+/* Copies the concatenated sources, dequantized, to `flat` in CHW order. `shape` is the shape of the
+ * concatenation. */
 void mafat_tensors_flatten(const struct mafat_tensors *t, const struct mafat_sources *sources,
                            struct mafat_shape shape, float *flat);
 /* Copies elements [first, first + n) of a view of the sources, dequantized, in row-major order. */
 void mafat_tensors_read_view(const struct mafat_tensors *t, const struct mafat_sources *sources,
                              const struct mafat_view *view, long long first, long long n,
                              float *out);
-/* Copies a whole map in CHW order to a tensor, quantized if the tensor is. */
+/* Copies a whole map in CHW order to a tensor. Quantizes the values if the tensor is quantized. */
 void mafat_tensors_unflatten(const struct mafat_tensors *t, int tensor, struct mafat_shape shape,
                              const float *flat);
 

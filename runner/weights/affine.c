@@ -1,6 +1,5 @@
-/* Folds biases and batch normalization into a scale and a bias per filter. Called by
- * runner/weights/weights.c and packer.c when weights are read. Pure functions on the caller's
- * memory. */
+/* Folds biases and batch normalization into a scale and a bias for each filter. Called by
+ * runner/weights/weights.c and packer.c when they read weights. Touches only its arguments. */
 #include "runner/weights/affine.h"
 
 #include "runner/weights/pack.h"
@@ -48,8 +47,8 @@ bool mafat_affine_take(enum mafat_fetch_kind kind, const float *values, size_t n
 
 /* ---- constants in parts ---- */
 
-/* Returns a part's row. Scales and biases always have one; other parts only if the layer has
- * them. */
+/* Returns the row of n floats that holds a part, in `rows`. Scales and biases always have a row;
+ * other parts only if the layer has them. */
 static float *row_of(const struct mafat_layer_constants *c, enum mafat_constant_part part, size_t n,
                      float *rows)
 {
@@ -59,14 +58,15 @@ static float *row_of(const struct mafat_layer_constants *c, enum mafat_constant_
   return rows + row * n;
 }
 
-/* Copies a part's numbers into its row of n floats; a single number is repeated. */
+/* Copies a part's numbers into its row of n floats. If the part has a single number, repeats it. */
 static void spread(float *row, const struct mafat_constant *c, const char *numbers, size_t n)
 {
   memcpy(row, numbers, (size_t)mafat_constant_bytes(c, c->n));
   for (size_t i = c->n; i < n; i++) row[i] = row[0];
 }
 
-/* Returns filter i's value of a part, or its default: scale 1, others 0. */
+/* Returns a part's value for filter i. If the layer does not have the part: 1 for scales, 0 for
+ * others. */
 static double value(const struct mafat_layer_constants *c, enum mafat_constant_part part, size_t n,
                     float *rows, size_t i)
 {
@@ -74,7 +74,8 @@ static double value(const struct mafat_layer_constants *c, enum mafat_constant_p
   return (double)row_of(c, part, n, rows)[i];
 }
 
-/* Computes in double precision, for the same reason as mafat_affine_fold. */
+/* Folds all parts into a scale and a bias for each of n filters, in the first and second row.
+ * Computes in double precision, for the same reason as mafat_affine_fold. */
 static void fold_parts(const struct mafat_layer_constants *c, size_t n, float *rows)
 {
   bool normalized = mafat_constants_part(c, MAFAT_PART_VARIANCES)->n > 0;

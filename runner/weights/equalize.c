@@ -1,5 +1,6 @@
 /* Chooses and applies factors that equalize the channels of maps before quantization. Called by
- * api/packing (calibrate.c, measure.c, numbering.c). Allocates factors and ranges per layer. */
+ * api/packing (calibrate.c, measure.c, numbering.c). mafat_equalized_open allocates factors and
+ * ranges of each layer, mafat_equalized_close frees them; otherwise touches only its arguments. */
 #include "runner/weights/equalize.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 
 /* ---- maps that can be equalized ---- */
 
-/* True if f(a x) = a f(x) for any a > 0. */
+/* True if the layer's activation f has f(a x) = a f(x) for any a > 0. */
 static bool lets_factors_through(const struct mafat_layer *l)
 {
   enum mafat_activation f = l->activation.kind;
@@ -22,8 +23,8 @@ static bool reads_whole(const struct mafat_network *n, const struct mafat_layer 
          s->list[0].n_rows == mafat_network_tensor_shape(n, tensor).h;
 }
 
-/* True if the weights of one input channel belong to one filter or one column, so that they can be
- * divided. */
+/* True if the layer's weights can be divided by a factor for each input channel: it is an ungrouped
+ * or a depthwise convolution. */
 static bool can_divide(const struct mafat_layer *l)
 {
   return mafat_layer_convolves(l) && mafat_layer_has_panels(l) && !mafat_layer_is_flat(l) &&
@@ -119,7 +120,8 @@ static float magnitude(struct mafat_range r)
 
 static void choose(float *factors, const struct mafat_range *ranges, int channels, float share)
 {
-  /* smallest magnitude, relative to the largest channel: limits factors of nearly empty channels */
+  /* magnitudes below this, relative to the largest channel's, count as this: it limits the factors
+   * of channels that are nearly 0 */
   const float least = 0x1p-12f;
   float most = 0;
   for (int c = 0; c < channels; c++) most = fmaxf(most, magnitude(ranges[c]));

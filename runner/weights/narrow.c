@@ -1,5 +1,5 @@
 /* Converts panels of float weights to float16, int8 or int4, and back. Called by
- * runner/weights/packer.c. Pure functions on the caller's memory. */
+ * runner/weights/packer.c. Touches only its arguments. */
 #include "runner/weights/narrow.h"
 
 #include "base/half.h"
@@ -20,7 +20,8 @@ uint16_t mafat_narrow_half(float x)
 {
   uint32_t bits = bits_of(x), sign = bits >> 16 & 0x8000u;
   bits &= 0x7fffffffu;
-  if (bits >= 0x38800000u) /* from 2^-14 on, halves are normal; exponent biases differ by 112 */
+  /* from 2^-14 on, halves are normal; the exponent biases of float and half differ by 112 */
+  if (bits >= 0x38800000u)
     return (uint16_t)(sign | (bits - (112u << 23) + 0xfffu + (bits >> 13 & 1u)) >> 13);
   float size;
   memcpy(&size, &bits, sizeof size);
@@ -30,14 +31,14 @@ uint16_t mafat_narrow_half(float x)
 
 /* ---- one filter ---- */
 
-/* A filter's column in a panel; rows are `width` apart. */
+/* A filter's weights in a panel of floats, one in each row; rows are `width` floats apart. */
 struct narrow_filter {
   const float *from;
   size_t width, rows;
   int lane;
-  float most;  /* largest magnitude */
-  float scale; /* original scale of the sums */
-  double carry; /* accumulated rounding error of the weights so far */
+  float most;  /* largest magnitude of a weight */
+  float scale; /* scale of the filter's sums before conversion */
+  double carry; /* sum of the rounding errors of the weights converted so far */
   double lift; /* power of two that brings the largest magnitude into [1, 2) */
 };
 
@@ -58,13 +59,13 @@ static float lifted(const struct narrow_filter *f, size_t row)
   return (float)((double)weight_at(f, row) * f->lift);
 }
 
-/* Returns the value to round: the weight plus the accumulated error. Zeros stay zero. */
+/* Returns the value to be rounded: the weight plus the accumulated error. Zeros stay zero. */
 static double due(const struct narrow_filter *f, double weight)
 {
   return weight == 0 ? 0 : weight + f->carry;
 }
 
-/* Adds the rounding error of a weight, rounded to `paid`, to the accumulated error. */
+/* Adds the error of rounding a weight to `paid` to the accumulated error. */
 static void pay(struct narrow_filter *f, double weight, double paid)
 {
   if (weight != 0) f->carry += weight - paid;
@@ -107,8 +108,8 @@ static int nibble_of(float weight, float step)
   return (int)fmaxf(-7, fminf(7, rintf(weight / step)));
 }
 
-/* Chooses the step (scale) of a group of rows by least squared error. The largest magnitude may
- * exceed seven steps; it is then clamped. */
+/* Chooses the step (scale) of a group of n rows, as bits of a float16, by least squared error.
+ * Weights of more than seven steps are clamped. */
 static uint16_t choose_step(const struct narrow_filter *f, size_t first, size_t n)
 {
   enum { TRIED = 12 };
@@ -130,7 +131,8 @@ static uint16_t choose_step(const struct narrow_filter *f, size_t first, size_t 
   return best;
 }
 
-/* Converts rows [first, first + n), which share a step, to `to`; the steps of all lanes follow. */
+/* Converts the filter's rows [first, first + n), which share a step, to 4-bit numbers at `to`.
+ * After the numbers of all filters, stores the step. */
 static void narrow_group(const struct narrow_filter *f, size_t first, size_t n, char *to)
 {
   uint16_t half = choose_step(f, first, n);
@@ -177,8 +179,9 @@ static void widen_bytes(const char *from, size_t n, float *to)
   for (size_t i = 0; i < n; i++) to[i] = (float)(signed char)from[i];
 }
 
-/* Widens weights, and narrows one filter of a panel; *scale is the scale of its sums. False: the
- * scale is too large for a float. NULL: the type is not used in panels. */
+/* For each type: `widen` converts n weights to floats, and `narrow` converts one filter of a panel
+ * and sets *scale to the scale of its sums. `narrow` returns false if the scale is too large for a
+ * float. NULL: not used for this type. */
 static const struct {
   void (*widen)(const char *from, size_t n, float *to);
   bool (*narrow)(const struct mafat_layer *l, struct narrow_filter *f, char *to, float *scale);

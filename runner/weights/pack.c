@@ -1,11 +1,11 @@
-/* Packing: finds panels and channel blocks, checks that weights are finite, and selects the
- * function for a type. Called by runner/weights and by runner/engine/kinds/integer/conv.c. Pure
- * functions on the caller's memory. */
+/* Packs weights into panels: finds panels and channel blocks, checks that weights are finite, and
+ * calls the packing function of a type. Called by runner/weights and by
+ * runner/engine/kinds/integer/conv.c. Touches only its arguments. */
 #include "runner/weights/pack.h"
 
 #include <string.h>
 
-/* NaN and infinity have all exponent bits set. */
+/* In NaN and infinity all exponent bits are set, in no other value. */
 bool mafat_pack_is_finite(const float *x, size_t n)
 {
   uint32_t largest = 0;
@@ -40,7 +40,7 @@ bool mafat_pack_weights_are_finite(enum mafat_dtype type, const void *weights, s
 int mafat_pack_panel_begin(const struct mafat_layer *l, int filter)
 {
   if (!mafat_layer_is_grouped(l)) return filter / MAFAT_PANEL * MAFAT_PANEL;
-  /* panels of grouped layers begin with channel blocks or groups */
+  /* in grouped layers a panel begins where a channel block or a group begins */
   int per_group = l->filters / l->groups,
       block = filter / MAFAT_CHANNEL_BLOCK * MAFAT_CHANNEL_BLOCK;
   int group = filter / per_group * per_group;

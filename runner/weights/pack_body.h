@@ -1,17 +1,17 @@
-/* Packs weights of one element type from a file's order into panels. Included by one source per
- * type, which defines ELEMENT (the type in file and panels) and PACK (the function's name, see
- * pack.h). */
+/* Packs weights of one element type from a file's order into panels. Included by one source for
+ * each type (pack_floats.c, pack_halves.c, pack_bytes.c), which defines ELEMENT, the type in file
+ * and panels, and PACK, the function's name in pack.h. Touches only its arguments. */
 #include "runner/weights/pack.h"
 
 #include <string.h>
 
-/* A panel, and the filters of it that are being packed. */
+/* A panel, and n of its filters that are to be packed, from `lane` on. */
 struct packed_panel {
   ELEMENT *weights;
-  float *affine; /* after the weights: scales, then biases */
+  float *affine; /* the filters' scales, then their biases; stored after the weights */
   size_t width, taps, channels;
-  int lane, n; /* lane of the first filter, and number of filters */
-  bool ends;   /* these include the panel's last filter */
+  int lane, n;
+  bool ends;     /* the filters include the panel's last filter */
 };
 
 static struct packed_panel find_panel(const struct mafat_layer *l,
@@ -32,13 +32,13 @@ static struct packed_panel find_panel(const struct mafat_layer *l,
                         .ends = end >= panel_end};
 }
 
-/* Distances from a weight to the next filter, input and tap. */
+/* Numbers of elements in the file from a weight to that of the next filter, input and tap. */
 struct steps {
   ptrdiff_t filter, input, tap;
 };
 
-/* Packs n neighbouring filters of one channel block. `from` and `to` point to the block's first
- * weight of the first of these filters. */
+/* Packs n consecutive filters for the inputs of one block slice. `from` and `to` point to the first
+ * filter's weight of the first input and tap. */
 static inline void pack_lanes(const ELEMENT *restrict from, struct steps s, ELEMENT *restrict to,
                               const struct packed_panel *p, size_t channels, int n)
 {
@@ -50,8 +50,9 @@ static inline void pack_lanes(const ELEMENT *restrict from, struct steps s, ELEM
   }
 }
 
-/* Packs all lanes of one channel block, 8 or 4 at a time: this stores whole vectors, and reads few
- * streams at a time. `before`: channels in the blocks before it. */
+/* Packs all filters of *p for the inputs of one block slice, 8 or 4 filters at a time: so it stores
+ * whole vectors and reads at few positions of the file at a time. before: number of inputs in
+ * earlier block slices. */
 static void pack_block_slice(const ELEMENT *from, struct steps s, const struct packed_panel *p,
                              const struct mafat_block_slice *block_slice, size_t before)
 {
@@ -64,7 +65,7 @@ static void pack_block_slice(const ELEMENT *from, struct steps s, const struct p
   for (; i < p->n; i++) pack_lanes(from + i * s.filter, s, to + i, p, channels, 1);
 }
 
-/* Pads a panel with zeros after its last filter. */
+/* If the panel's last filter is packed, fills the rest of the panel's width with zeros. */
 static void fill_up(const struct packed_panel *p)
 {
   size_t n = (size_t)(p->lane + p->n), rows = p->channels * p->taps;
@@ -83,7 +84,8 @@ static void put_affine(const struct packed_panel *p, const float *scale, const f
 
 /* ---- order: filter by filter ---- */
 
-/* Returns the distances in the file, and the offset of a filter's first tap in the panel. */
+/* Returns the distances in the file. *first: offset in a filter's weights of the tap that is packed
+ * first: the last tap if taps are stored in reverse order. */
 static struct steps filter_steps(const struct mafat_constant *c, const struct packed_panel *p,
                                  ptrdiff_t *first)
 {
@@ -117,14 +119,14 @@ static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_pa
 
 /* ---- order: row by row ---- */
 
-/* Block slices of a group; `at` is the index of the one that the last input was in. */
+/* Block slices of a group's inputs. find_input begins its search at index `at`. */
 struct inputs {
   const struct mafat_block_slice *block_slices;
   int at;
 };
 
-/* Returns the address of an input's weights in the panel for the first lane, and the distance
- * between taps. */
+/* Returns the address of the weight in the panel for an input, its first tap and filter p->lane.
+ * *between_taps: elements from a tap to the next. */
 static ELEMENT *find_input(struct inputs *in, const struct packed_panel *p, int input,
                            size_t *between_taps)
 {
@@ -137,8 +139,8 @@ static ELEMENT *find_input(struct inputs *in, const struct packed_panel *p, int 
   return p->weights + (before * p->taps + (size_t)input - before) * p->width + p->lane;
 }
 
-/* Packs one panel's part of some rows. A row has the weights of all filters for an input and a
- * tap. */
+/* Packs some rows, for the filters of one panel. A row has the weights of all filters for one input
+ * and one tap. */
 static void pack_rows(const struct mafat_pack_part *part, int filter, size_t filters,
                       const struct packed_panel *p, struct inputs in)
 {
@@ -154,8 +156,8 @@ static void pack_rows(const struct mafat_pack_part *part, int filter, size_t fil
   }
 }
 
-/* Packs some rows of order MAFAT_ORDER_TRANSPOSED. A row has the weights of an input of one group
- * for the group's filters and all taps. */
+/* Packs some rows of order MAFAT_ORDER_TRANSPOSED. A row has the weights of one input of a group,
+ * for all filters of the group and all taps. */
 static void pack_transposed(const struct mafat_layer *l, const struct mafat_pack_part *part,
                             struct mafat_block_slice *block_slices,
                             struct mafat_packed_panels panels)

@@ -1,4 +1,5 @@
-/* Packs int8 weights: compiles pack_body.h. Called by mafat_pack() in runner/weights/pack.c. */
+/* Defines mafat_pack_bytes, which packs int8 weights: compiles pack_body.h. Called by mafat_pack()
+ * in runner/weights/pack.c. Touches only its arguments. */
 #include <stdint.h>
 
 #define ELEMENT int8_t

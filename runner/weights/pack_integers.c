@@ -1,6 +1,6 @@
 /* Packs integer weights into panels of quads, with biases, multipliers and shifts
  * (predictor/plan/packing.h), and checks packed panels. Called by runner/weights/weights.c and
- * packer.c. Pure functions on the caller's memory. */
+ * packer.c. Touches only its arguments. */
 #include "runner/weights/pack_integers.h"
 
 #include "runner/weights/pack.h"
@@ -8,12 +8,12 @@
 #include <math.h>
 #include <string.h>
 
-/* A packed panel. */
+/* A packed panel, of filters [first, end). */
 struct integer_panel {
   int8_t *weights;
-  int32_t *finish; /* biases, multipliers, shifts: one row each */
-  size_t width, bytes; /* bytes: of the weights */
-  int first, end;  /* filters */
+  int32_t *finish; /* [3][width]: biases, multipliers, shifts; stored after the weights */
+  size_t width, bytes; /* bytes: size of the weights */
+  int first, end;
 };
 
 static struct integer_panel find_panel(const struct mafat_layer *l,
@@ -29,10 +29,11 @@ static struct integer_panel find_panel(const struct mafat_layer *l,
 
 /* ---- positions of weights ---- */
 
-/* A channel block of a group, and the offset of its quads. */
+/* A block slice of a group's inputs, and its place in the panel. */
 struct slice_place {
-  size_t before, channels; /* of the blocks before, and of this one, rounded up to quads */
-  int first, end;          /* inputs of the group */
+  size_t before, channels; /* inputs of earlier block slices, and of this one, each rounded up to
+                              quads */
+  int first, end;          /* its inputs, counted in the group */
 };
 
 static struct slice_place find_place(const struct mafat_block_slice *block_slices, int n, int input)
@@ -48,15 +49,15 @@ static struct slice_place find_place(const struct mafat_block_slice *block_slice
   return p;
 }
 
-/* Finds the block of an input, unless it is `place` already; inputs mostly come in order. */
+/* Sets *place to the block slice of an input, unless it is already. Inputs mostly come in order. */
 static void move_place(struct slice_place *place, const struct mafat_block_slice *block_slices,
                        int n, int input)
 {
   if (input < place->first || input >= place->end) *place = find_place(block_slices, n, input);
 }
 
-/* Returns the weights of one input. Taps are *between_taps bytes apart, and filters 4 bytes, or 1
- * in depthwise layers. */
+/* Returns the address of the weight in the panel for an input, its first tap and the panel's first
+ * filter. Taps are *between_taps bytes apart, and filters 4 bytes, or 1 in depthwise layers. */
 static int8_t *find_input(const struct mafat_layer *l, const struct integer_panel *p,
                           const struct slice_place *place, int input, size_t *between_taps)
 {
@@ -69,12 +70,12 @@ static int8_t *find_input(const struct mafat_layer *l, const struct integer_pane
 
 /* ---- copying ---- */
 
-/* Weights of a file in their order. */
+/* Weights in a file's order. */
 struct source {
   const unsigned char *from;
-  unsigned char turn;             /* sign bit that converts unsigned to signed */
-  size_t filter, input, tap;      /* distances from a weight to the next */
-  bool flipped;
+  unsigned char turn;             /* xored with each weight; 0x80 converts unsigned to signed */
+  size_t filter, input, tap;      /* bytes from a weight to that of the next filter, input, tap */
+  bool flipped;                   /* taps are stored in reverse order */
 };
 
 static struct source source_of(const struct mafat_layer *l, const struct mafat_pack_part *part)
@@ -103,7 +104,8 @@ static int list_block_slices(const struct mafat_layer *l, int filter,
                             block_slices, mafat_pack_block_slices(l));
 }
 
-/* Copies the weights of one input and tap for some filters of a panel. */
+/* Copies the weights of one input and tap for some filters of a panel. `from` points to the weight
+ * of the first of these filters, `to` to that of the panel's first filter. */
 static void put(const struct source *s, const struct mafat_layer *l, const struct integer_panel *p,
                 const unsigned char *from, int8_t *to, struct mafat_span filters)
 {
@@ -113,7 +115,7 @@ static void put(const struct source *s, const struct mafat_layer *l, const struc
     *to = (int8_t)(*from ^ s->turn);
 }
 
-/* Packs filters of a panel from a file in the order of filters. */
+/* Packs some filters of a panel, from a file in which the weights of a filter are contiguous. */
 static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_part *part,
                          struct mafat_block_slice *block_slices, const struct integer_panel *p,
                          struct mafat_span filters)
@@ -133,8 +135,8 @@ static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_pa
   }
 }
 
-/* Packs a panel's part of some rows. A row has the weights of all filters for an input and a
- * tap. */
+/* Packs some rows, for the filters of one panel. A row has the weights of all filters for one input
+ * and one tap. */
 static void pack_rows(const struct mafat_layer *l, const struct mafat_pack_part *part,
                       struct mafat_block_slice *block_slices, const struct integer_panel *p)
 {
@@ -157,7 +159,7 @@ static void pack_rows(const struct mafat_layer *l, const struct mafat_pack_part 
 
 /* ---- requantization ---- */
 
-/* Returns the sum of all weights of a lane; padding is 0. */
+/* Returns the sum of all weights of the panel's filter `lane`. The padding of quads is 0. */
 static int64_t sum_lane(const struct mafat_layer *l, const struct integer_panel *p, size_t lane)
 {
   size_t step = mafat_layer_is_depthwise(l) ? 1 : MAFAT_QUAD;
@@ -184,7 +186,8 @@ static struct mafat_multiplier multiplier_of(const struct mafat_layer *l, float 
       mafat_quantization_factor(in_scale, scale, l->quantization.scale, l->single));
 }
 
-/* Zeroes the padding of the blocks' last quads, because kernels multiply it by arbitrary bytes. */
+/* Zeroes the weights that fill up the last quad of each block slice, because kernels multiply them
+ * by arbitrary bytes. */
 static void clear_after(const struct mafat_layer *l, const struct integer_panel *p,
                         const struct mafat_block_slice *block_slices, int n)
 {
@@ -201,8 +204,9 @@ static void clear_after(const struct mafat_layer *l, const struct integer_panel 
   }
 }
 
-/* Subtracts the weights' zero point from a panel if the weights still fit in bytes, as they nearly
- * always do; products then need no sums of inputs. Returns the zero point that remains. */
+/* Subtracts the zero point of the weights from a panel's weights if the results fit in int8, as
+ * they nearly always do; kernels then need not sum the inputs. Returns the zero point that remains:
+ * 0, or that of the weights. */
 static int take_zero(const struct mafat_layer *l, const struct integer_panel *p,
                      struct mafat_block_slice *block_slices)
 {
@@ -244,16 +248,18 @@ static void finish(const struct mafat_network *n, int layer, const struct mafat_
 
 /* ---- from floats ---- */
 
-enum { MOST_BIAS = 1 << 30 }; /* largest bias: sums of byte products can be added to it */
+enum { MOST_BIAS = 1 << 30 }; /* largest bias: leaves room in 32 bits for sums of products */
 
-/* A filter's dequantization: weight = scale * quantized weight. */
+/* Conversion of a filter's int8 weights. The real weight is scale * packed weight. */
 struct integer_filter {
   double scale, bias;
-  double keep; /* factor of each quantized weight, if the bias requires a coarser scale */
+  double keep; /* the packed weight is the int8 weight times this: 1 or -1, or less in magnitude if
+                  the bias requires a coarser scale */
 };
 
-/* Makes the scale positive, so that a sum has the sign of its real value, and large enough for the
- * bias. If the weights are all 0, only the bias determines the scale. */
+/* Makes the scale positive, so that a sum has the sign of its real value, and large enough that the
+ * bias is at most MOST_BIAS. zeros: all weights are 0, so that only the bias determines the
+ * scale. */
 static struct integer_filter filter_of(double scale, double bias, double in_scale, bool zeros)
 {
   struct integer_filter f = {zeros ? 0 : fabs(scale), bias, scale < 0 ? -1 : 1};
@@ -272,7 +278,7 @@ static bool is_zero(const signed char *from, size_t rows, size_t width, size_t l
   return true;
 }
 
-/* Packs one channel block into quads, each value times its filter's `keep`. */
+/* Packs the inputs of one block slice into quads. Multiplies each weight by its filter's `keep`. */
 static void put_quads(const struct integer_filter *filters, const signed char *from, int n_channels,
                       int taps, size_t width, int8_t *to)
 {
@@ -293,8 +299,9 @@ static void put_depthwise(const struct integer_filter *filters, const signed cha
     p->weights[i] = (int8_t)rint(from[i] * filters[i % p->width].keep);
 }
 
-/* Returns the factor of negative sums for a sloped rectifier. Zero bits would mean the same factor
- * as for positive sums, so a product of 0 becomes -0. */
+/* Returns the factor of negative sums for a sloped rectifier, as the bits of a float. Bits of 0
+ * mean to kernels that negative sums have the same factor as positive sums. So a factor of 0 is
+ * returned as -0. */
 static struct mafat_multiplier multiplier_below(float in_scale, float slope, float scale,
                                                 float out_scale)
 {
@@ -370,7 +377,7 @@ void mafat_pack_integers(const struct mafat_network *n, int layer,
 
 /* ---- checks of packed panels ---- */
 
-/* bounds of network/quantization.h */
+/* bounds of shifts and multipliers (network/quantization.h) */
 enum { LEAST_SHIFT = -31, MOST_SHIFT = 30, LEAST_MULTIPLIER = 1 << 30 };
 
 static float float_of(int32_t bits)
@@ -380,7 +387,8 @@ static float float_of(int32_t bits)
   return x;
 }
 
-/* Checks a float factor of ONNX's rounding rule, in the second or third row of the finish. */
+/* Checks a float factor of a layer with ONNX's rounding rule, which is stored as bits in place of a
+ * multiplier or shift: it must not be NaN. */
 static struct mafat_integer_fault find_factor_fault(int32_t bits)
 {
   const struct mafat_integer_fault none = {0}, fault = {"factor", 0, (double)float_of(bits)};
@@ -405,8 +413,9 @@ static struct mafat_integer_fault find_shift_fault(int32_t both)
   return (struct mafat_integer_fault){0};
 }
 
-/* Checks the multipliers and shifts of a panel that are in the window; `at`: offset of the
- * multipliers in the layer. */
+/* Checks those multipliers and shifts of a panel that are in data, `bytes` of the layer's packed
+ * bytes from offset `into` on. at: offset of the panel's multipliers in the layer's packed
+ * bytes. */
 static struct mafat_integer_fault find_panel_fault(bool even, size_t at, size_t width, size_t into,
                                                    const char *data, size_t bytes)
 {
@@ -429,14 +438,14 @@ struct window {
   const char *data;
 };
 
-/* Checks the padding of the last quad of a block, which has `rest` channels. The block begins at
- * offset `at` and has n_quads quads for each tap. */
+/* Checks that the weights are 0 that fill up the last quad of a block slice; `rest` inputs are in
+ * that quad. The block slice begins at offset `at` and has n_quads quads for each tap. */
 static struct mafat_integer_fault find_filling_fault(struct window w, size_t at, size_t width,
                                                      size_t taps, size_t n_quads, size_t rest)
 {
   for (size_t t = 0; t < taps; t++) {
     at += n_quads * width * MAFAT_QUAD;
-    const size_t last = at - width * MAFAT_QUAD; /* last quads of the tap */
+    const size_t last = at - width * MAFAT_QUAD; /* offset of the last quads of the tap */
     if (at <= w.into || last >= w.into + w.bytes) continue;
     for (size_t i = 0; i < width * MAFAT_QUAD; i++) {
       size_t byte = last + i;
@@ -449,7 +458,8 @@ static struct mafat_integer_fault find_filling_fault(struct window w, size_t at,
   return (struct mafat_integer_fault){0};
 }
 
-/* Checks the padding in the panel that begins with filter `first` at offset `at`. */
+/* Calls find_filling_fault for the block slices of the panel that begins with filter `first`, at
+ * offset `at`. */
 static struct mafat_integer_fault find_weights_fault(const struct mafat_layer *l, int first,
                                                      size_t at, size_t width, struct window w)
 {

@@ -1,7 +1,8 @@
 /* Writes packed model files and verifies them. Called by api/packing/pack.c and
- * api/packing/narrowing.c, by calibration (runner/calibrate/calibrate.c), and by
- * programs/pack_weights, which verifies. Reads the weights through a ring and writes the output
- * file. Allocates for the largest fetch, panel or transposed layer. */
+ * api/packing/narrowing.c, by runner/calibrate/calibrate.c, and by programs/pack_weights (only
+ * mafat_packer_check). Reads the model's files through a ring of memory, and writes the output
+ * file. Opening allocates buffers for the largest fetch, panel or transposed layer; closing frees
+ * them. */
 #include "runner/weights/packer.h"
 
 #include "base/model_file.h"
@@ -17,7 +18,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { RING_FETCHES = 6, HASH_BYTES = 1 << 20 };
+enum {
+  RING_FETCHES = 6,     /* the ring has room for this many of the largest fetches */
+  HASH_BYTES = 1 << 20  /* bytes that are read and hashed at a time */
+};
 
 struct mafat_packer {
   const struct mafat_network *network;
@@ -27,20 +31,21 @@ struct mafat_packer {
   struct mafat_fetches *fetches;
   struct mafat_stream *stream;
   int fd;
-  const char *name; /* output's name */
+  const char *name; /* output file's name, for messages */
   struct mafat_packed *packed; /* index of the output file */
-  struct mafat_block_slice *block_slices;
-  float *affine;        /* of the layer: scales, then biases */
-  char *panels;         /* packed panels in the file's type, to be written */
-  char *narrow;         /* one panel in the layer's type */
-  char *narrowed;       /* the same panel before its sums become integers */
-  float *wide;          /* one panel as floats, if the file's weights are narrow */
+  struct mafat_block_slice *block_slices; /* temporary memory of packing functions */
+  float *affine;        /* scales, then biases, of the layer that is being packed */
+  char *panels;         /* packed panels, of the type that weights have in the weights file */
+  char *narrow;         /* one panel of the type that it has in the output file */
+  char *narrowed;       /* one int8 panel with float scales, before its conversion to `narrow` if
+                           the layer sums integers */
+  float *wide;          /* one panel as floats, if it is not float32 in the weights file */
   char *ring;
   size_t ring_bytes, panels_bytes, panel_bytes; /* panel_bytes: the largest panel as floats */
   int first_filter;     /* first filter in `panels` */
   int stage;            /* index of the next stage */
-  uint64_t hashed;      /* bytes hashed of the weights file */
-  uint64_t done, total; /* bytes hashed, and bytes packed */
+  uint64_t hashed;      /* number of bytes of the weights file that are hashed */
+  uint64_t done, total; /* progress: bytes hashed plus bytes packed, so far and in all */
   struct mafat_diagnostic *d;
 };
 
@@ -90,7 +95,7 @@ static enum mafat_dtype type_in_file(const struct mafat_packer *p, int layer)
   return (enum mafat_dtype)constants_of(p, layer)->weights.type;
 }
 
-/* True if the layer is quantized, and is so already in the weights file. */
+/* True if the layer is quantized, and its weights are so already in the weights file. */
 static bool has_integers(const struct mafat_packer *p, int layer)
 {
   enum mafat_dtype type = type_in_file(p, layer);
@@ -108,7 +113,7 @@ static struct mafat_layer layer_in_file(const struct mafat_packer *p, int layer)
   return l;
 }
 
-/* True if the layer's panels have other types in the packed file, and so are converted. */
+/* True if the layer's panels have another type in the output file than in the weights file. */
 static bool is_converted(const struct mafat_packer *p, int layer)
 {
   const struct mafat_layer *l = &p->network->layers[layer], in_file = layer_in_file(p, layer);
@@ -134,7 +139,7 @@ static bool narrow_panel(struct mafat_packer *p, int layer, int filter, int widt
 {
   struct mafat_layer l = p->network->layers[layer];
   bool integers = mafat_layer_sums_integers(&l);
-  if (integers) l.out_type = MAFAT_F32; /* narrowed like a float layer first */
+  if (integers) l.out_type = MAFAT_F32; /* first converts it as for a float layer */
   if (!mafat_narrow_panel(&l, width, from, integers ? p->narrowed : p->narrow)) return false;
   if (integers)
     mafat_pack_integers_narrowed(p->network, layer, filter, p->narrowed, p->block_slices,
@@ -142,15 +147,16 @@ static bool narrow_panel(struct mafat_packer *p, int layer, int filter, int widt
   return true;
 }
 
-/* Returns the factors of the channels that a layer reads; NULL: none. */
+/* Returns the factors (runner/weights/equalize.h) of the channels that a layer reads. NULL:
+ * none. */
 static const float *factors_read(const struct mafat_packer *p, int layer)
 {
   int tensor = mafat_layer_sources(&p->network->layers[layer])->list[0].tensor;
   return tensor < p->network->n_layers ? p->origin->factors[tensor] : NULL;
 }
 
-/* Applies the factors of equalized maps to a panel of floats: those of the input and of the
- * output. */
+/* Applies the factors of equalized maps to a panel of floats: divides by those of the layer's
+ * input, and multiplies by those of its output. */
 static void equalize(struct mafat_packer *p, const struct mafat_layer *l, int layer,
                      struct mafat_span filters, float *panel)
 {
@@ -170,7 +176,7 @@ static void equalize(struct mafat_packer *p, const struct mafat_layer *l, int la
         *panel++ /= in[p->block_slices[i].position + row % p->block_slices[i].n];
 }
 
-/* Writes the complete panels of some filters from p->panels. */
+/* Writes the panels of these filters, which are complete in p->panels. Converts them if needed. */
 static int write_filters(struct mafat_packer *p, int layer, struct mafat_span filters)
 {
   const struct mafat_layer *l = &p->network->layers[layer], in_file = layer_in_file(p, layer);
@@ -248,8 +254,8 @@ static void pack(struct mafat_packer *p, const struct mafat_layer *in_file,
   else mafat_pack(in_file, &part, p->block_slices, panels);
 }
 
-/* Packs a fetch's filters after the incomplete panel of the fetch before, and writes the panels
- * that are complete. */
+/* Packs the filters of a fetch into p->panels, which may begin with an incomplete panel of the
+ * fetch before. Writes the panels that are complete. */
 static int take_filters(struct mafat_packer *p, const struct mafat_fetch *fetch, const void *values)
 {
   const struct mafat_layer in_file = layer_in_file(p, fetch->layer), *l = &in_file;
@@ -268,7 +274,8 @@ static int take_filters(struct mafat_packer *p, const struct mafat_fetch *fetch,
   return code;
 }
 
-/* True if each row is a contiguous part of every panel. Narrow panels need all their rows. */
+/* True if rows can be written to panels one by one, because each row is a contiguous part of every
+ * panel. Panels of narrow types are converted as a whole. */
 static bool rows_are_inputs(const struct mafat_packer *p, int layer)
 {
   const struct mafat_layer *l = &p->network->layers[layer];
@@ -285,13 +292,13 @@ static int take_rows(struct mafat_packer *p, const struct mafat_fetch *fetch, co
   return fetch->last ? write_filters(p, fetch->layer, mafat_span(0, in_file.out.c)) : MAFAT_OK;
 }
 
-/* Returns the bytes of some inputs' weights in a panel, with scales and biases. */
+/* Returns the bytes of the weights of n_inputs inputs in a float panel, with scales and biases. */
 static size_t inputs_bytes(size_t width, size_t n_inputs)
 {
   return n_inputs * width * sizeof(float) + mafat_panel_affine_bytes(width);
 }
 
-/* Writes some inputs of all outputs: a part of every panel. */
+/* Writes the weights of some inputs for all filters: a part of every panel. */
 static int take_inputs(struct mafat_packer *p, const struct mafat_fetch *fetch, const float *values)
 {
   const struct mafat_layer *l = &p->network->layers[fetch->layer];
@@ -337,7 +344,7 @@ static int take_in(struct mafat_packer *p, const struct mafat_fetch *fetch, cons
                                           : take_rows(p, fetch, data);
 }
 
-/* Stage: packs one fetch. */
+/* Stage: packs one fetch. *last: there are no more. */
 static int pack_some(struct mafat_packer *p, bool *last)
 {
   struct mafat_fetch fetch;
@@ -354,7 +361,7 @@ static int pack_some(struct mafat_packer *p, bool *last)
 
 /* ---- rest of the file ---- */
 
-/* Reads one block at an aligned offset. */
+/* Reads one block at an aligned offset, and waits for it. */
 static int read_in_order(struct mafat_read_queue *reads, char *block, uint64_t offset, size_t bytes,
                          struct mafat_diagnostic *d)
 {
@@ -379,11 +386,11 @@ static int hash_some(struct mafat_packer *p, bool *last)
   return MAFAT_OK;
 }
 
-/* Buffer for the embedded graph: full blocks are hashed and written. */
+/* Buffer for the embedded graph. When it has HASH_BYTES bytes, it is hashed and written. */
 struct byte_block {
   char *bytes;
   size_t n;
-  uint64_t at; /* offset in the embedded graph */
+  uint64_t at; /* offset of the buffer's first byte in the embedded graph */
 };
 
 static int end_block(struct mafat_packer *p, struct byte_block *b)
@@ -410,8 +417,8 @@ static int copy_range(struct mafat_packer *p, struct mafat_model_file *file,
   return code;
 }
 
-/* Returns the file number in constants; 0: the model itself. Names are paths, or relative to the
- * model's folder. */
+/* Returns the number that a file has in constants (network/constant.h); 0: it is the model itself.
+ * `name` is a path, or relative to the model's folder. */
 static int number_of(const struct mafat_packer *p, const char *name)
 {
   const char *slash = strrchr(p->file->name, '/');
@@ -424,7 +431,8 @@ static int number_of(const struct mafat_packer *p, const char *name)
   return 0;
 }
 
-/* Opens a file of the embedded graph, and checks that it is unchanged since it was recorded. */
+/* Opens a file of the embedded graph, and checks that it has not changed since the network was
+ * read. */
 static int open_embedded_graph_file(struct mafat_model_file **file, const struct mafat_packer *p,
                                     const char *name)
 {
@@ -454,8 +462,8 @@ static int write_embedded_graph(struct mafat_packer *p)
   return code ? code : end_block(p, &b);
 }
 
-/* Stage: writes the embedded graph, and prepares packing. Separate from hashing and packing because
- * all three use the ring. */
+/* Stage: writes the embedded graph, and prepares packing. It is between hashing and packing because
+ * all three use the memory of the ring. */
 static int begin_layers(struct mafat_packer *p, bool *last)
 {
   int code = p->origin && p->origin->embedded_graph ? write_embedded_graph(p) : MAFAT_OK;
@@ -486,8 +494,8 @@ static size_t float_panel_bytes(const struct mafat_layer *l)
          mafat_panel_affine_bytes(width);
 }
 
-/* Sums the bytes of all fetches, and finds the sizes of the buffers. `panels` must hold all panels
- * of a fetch, including partial ones. */
+/* Adds the bytes of all fetches to p->total, and finds the sizes of the buffers. p->panels must
+ * hold all panels of a fetch, including those that the fetch has only in part. */
 static void find_sizes(struct mafat_packer *p)
 {
   struct mafat_fetch fetch;
@@ -530,7 +538,7 @@ static int allocate(struct mafat_packer *p)
   p->block_slices = calloc(capacity, sizeof *p->block_slices);
   p->affine = calloc(affine, sizeof *p->affine);
   p->panels = calloc(p->panels_bytes + 1, 1);
-  /* a panel is largest in floats, but integer panels have shifts in addition */
+  /* a panel is largest as floats, but integer panels also have shifts */
   p->narrow = calloc(p->panel_bytes + MAFAT_PANEL * sizeof(int32_t), 1);
   p->narrowed = calloc(p->panel_bytes + 1, 1);
   p->wide = calloc(p->panel_bytes + 1, 1);
@@ -542,7 +550,7 @@ static int allocate(struct mafat_packer *p)
              : MAFAT_ENOMEM;
 }
 
-/* Lays out the output file, without data. */
+/* Finds the size and offset of each layer in the output file. Writes nothing. */
 static int lay_out(struct mafat_packer *p)
 {
   const struct mafat_network *n = p->network;
@@ -551,8 +559,9 @@ static int lay_out(struct mafat_packer *p)
   for (int l = 0; l < n->n_layers && code == MAFAT_OK; l++) {
     const struct mafat_layer floats = layer_as_floats(p, l);
     size_t packed = mafat_packed_layer_bytes(&n->layers[l]);
-    /* so large a layer is refused: panels as floats are larger than the packed ones, and the ring
-     * holds six reads (predictor/schedule/fetches.c has the same bound) */
+    /* a larger layer is refused, so that sizes do not overflow: panels as floats are larger than
+     * the packed ones, and the ring holds RING_FETCHES fetches (predictor/schedule/fetches.c has
+     * the same bound) */
     bool addressable = !is_converted(p, l) || mafat_packed_layer_bytes(&floats) <= SIZE_MAX / 4;
     if (packed == SIZE_MAX || !addressable) code = MAFAT_ELIMIT;
     bytes[l] = packed;

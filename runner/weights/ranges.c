@@ -1,5 +1,5 @@
 /* Chooses quantization ranges from observed values. Called by api/packing/calibrate.c and
- * runner/weights/equalize.c. Touches only the caller's ranges and histograms. */
+ * runner/weights/equalize.c. Touches only its arguments. */
 #include "runner/weights/ranges.h"
 
 #include <math.h>
@@ -50,7 +50,7 @@ double mafat_histogram_error(const struct mafat_histogram *h, struct mafat_range
   return h->n > 0 ? error / h->n : 0;
 }
 
-enum { TRIED = 128 }; /* candidates for an end of the range: i / TRIED of the observed end */
+enum { TRIED = 128 }; /* candidates for an end of the range: the observed end times i / TRIED */
 
 static double best_most(const struct mafat_histogram *h, double least)
 {
@@ -74,7 +74,7 @@ static double best_least(const struct mafat_histogram *h, double most)
   return best;
 }
 
-/* Optimizes one end after the other, twice. */
+/* Finds the range with the least squared error: optimizes one end after the other, twice. */
 static struct mafat_range by_squares(const struct mafat_histogram *h)
 {
   struct mafat_range r = h->seen;
@@ -85,8 +85,8 @@ static struct mafat_range by_squares(const struct mafat_histogram *h)
   return r;
 }
 
-/* Returns the end of the range that leaves out that share of the values, counted from bin `first`
- * in direction `step`. */
+/* Returns an end of the range, chosen so that at most that share of the values is outside. Counts
+ * values from bin `first`, the first or last, in direction `step`, 1 or -1. */
 static double cut(const struct mafat_histogram *h, double share, int first, int step)
 {
   double left = h->n * share, width = bin_width(h);
@@ -111,7 +111,7 @@ struct mafat_range mafat_histogram_range(const struct mafat_histogram *h,
 
 void mafat_range_numbers(struct mafat_range r, float *scale, unsigned char *zero)
 {
-  const double least_scale = 0x1p-30; /* avoids a scale of 0 if a tensor is 0 everywhere */
+  const double least_scale = 0x1p-30; /* so that the scale is not 0 if all values are 0 */
   *scale = (float)fmin(fmax((r.most - r.least) / STEPS, least_scale), 1 / least_scale);
   *zero = (unsigned char)fmin(fmax(rint(-r.least / (double)*scale), 0), STEPS);
 }

@@ -1,6 +1,8 @@
-/* Asynchronous reads of files past the page cache. Called by runner/weights (packer.c, stream.c,
- * weights.c, weights_file.c, weights_open.c), runner/image/raw_input.c, runner/calibrate and `mafat
- * doctor`. Opens descriptors with O_DIRECT if possible; may start a thread. */
+/* Asynchronous reads of files that bypass the page cache. Called by runner/weights (packer.c,
+ * stream.c, weights.c, weights_file.c, weights_open.c), runner/image/raw_input.c, runner/calibrate,
+ * api/model_files.c and programs/mafat/doctor.c. Opens files, with O_DIRECT if possible, may create
+ * an io_uring, an AIO context or a thread, and drops pages from the page cache. Opening allocates,
+ * closing frees. */
 #include "runner/weights/reads.h"
 
 #include <assert.h>
@@ -20,7 +22,7 @@
 
 enum {
   MOST_ALIGNMENT = 4096,
-  /* alignment of reads through the page cache: a cache line, although none is required */
+  /* alignment in bytes of reads through the page cache: a cache line, although any would do */
   ORDINARY_ALIGNMENT = 64,
   PROBE_BYTES = 2 * MOST_ALIGNMENT,
   PATIENCE_MS = 1000       /* longest wait if the kernel lacks memory for another read */
@@ -29,8 +31,9 @@ enum {
 struct file {
   char *path;
   int fd;
-  const char *memory; /* NULL: a file */
-  bool direct, cached; /* cached: the whole file was in the page cache, where it stays */
+  const char *memory; /* contents, if they are in memory; NULL: they are in a file */
+  bool direct, cached; /* direct: opened with O_DIRECT; cached: the whole file was in the page cache
+                          at opening, and its pages are not dropped */
   size_t alignment;
   uint64_t bytes;
   struct mafat_file_state state;
@@ -43,18 +46,18 @@ struct slot {
   char *memory;
   size_t bytes;
   uint64_t offset;
-  ssize_t result; /* as the method reports it */
+  ssize_t result; /* bytes read, or a negative error number */
 };
 
 struct mafat_read_queue {
   struct file *files; /* (n_files) */
   unsigned n_files;
-  size_t alignment, page_bytes; /* alignment: largest of all files */
+  size_t alignment, page_bytes; /* alignment: the largest alignment of all files, in bytes */
   const struct mafat_read_queue_how *method;
   void *ring; /* the method's state */
-  unsigned n_under_way;
-  int broken; /* error number with which waiting failed: the state of pending reads is unknown; 0:
-                 none */
+  unsigned n_under_way; /* number of pending reads */
+  int broken; /* error number with which waiting for a read failed; the state of pending reads is
+                 then unknown. 0: none */
   uint64_t bytes_read;
   struct slot slots[MAFAT_READS_DEPTH];
 };
@@ -77,7 +80,8 @@ static ssize_t read_now(int fd, void *to, size_t bytes, uint64_t offset)
   return got < 0 ? -errno : got;
 }
 
-/* True if a refused request should be retried; waits a moment if needed. */
+/* True if the kernel's refusal `error` may be temporary and the request should be retried. Waits a
+ * millisecond unless the request was only interrupted; adds it to *waited_ms. */
 static bool may_pass(int error, int *waited_ms)
 {
   const struct timespec moment = {.tv_nsec = 1000000};
@@ -87,7 +91,7 @@ static bool may_pass(int error, int *waited_ms)
   return true;
 }
 
-/* Completes a read of memory at once. */
+/* Performs a read from a source that is in memory. */
 static int copy_memory(struct slot *s, const struct file *f)
 {
   uint64_t left = f->bytes - s->offset;
@@ -131,8 +135,8 @@ static int await_one(struct mafat_read_queue *r)
   return 0;
 }
 
-/* Completes a short or interrupted read, which is rare. *done: bytes read, at least up to the
- * file's size at opening. */
+/* If the slot's read was short or interrupted, which is rare, reads the rest. *done: number of
+ * bytes read. Fails if the file ends before its size at opening. */
 static int complete(struct mafat_read_queue *r, const struct slot *s, size_t *done,
                     struct mafat_diagnostic *d)
 {
@@ -148,7 +152,8 @@ static int complete(struct mafat_read_queue *r, const struct slot *s, size_t *do
     if (got < 0) return fail_reading(f, (int)-got, s->offset + from, d);
     *done = from + (size_t)got;
     if (*done >= needed) return MAFAT_OK;
-    /* a direct read ends within a block only at the end of the file */
+    /* direct reads must begin at a multiple of the alignment, so the last partial block is read
+     * again; if nothing more was read, the file has become shorter */
     size_t next = *done / granule * granule;
     if (next == from)
       return mafat_fail(d, MAFAT_EFORMAT, "%s: ended while being read, at byte %llu", f->path,
@@ -157,8 +162,8 @@ static int complete(struct mafat_read_queue *r, const struct slot *s, size_t *do
   }
 }
 
-/* Drops the page-cache pages of a read, also those that it shares with the read before: the kernel
- * keeps pages that are dropped only partially. */
+/* Drops the pages of a read from the page cache, unless they should stay. Includes pages of which
+ * the read has only a part, because the kernel would not drop these otherwise. */
 static void drop_pages(const struct mafat_read_queue *r, const struct file *f, uint64_t offset,
                        size_t bytes)
 {
@@ -186,8 +191,8 @@ int mafat_read_queue_wait(struct mafat_read_queue *r, unsigned slot, struct mafa
 
 /* ---- opening ---- */
 
-/* Opens a descriptor for the queue alone. If other code uses the source's open file, opens the file
- * anew, so that O_DIRECT does not affect that code. */
+/* Opens a descriptor that only the queue uses. If other code uses the source's open file, opens the
+ * file again, because O_DIRECT would affect that code. */
 static int open_file(struct file *f, const struct mafat_model_source *s, struct mafat_diagnostic *d)
 {
   char again[32];
@@ -207,8 +212,8 @@ static int open_file(struct file *f, const struct mafat_model_source *s, struct 
                    : MAFAT_OK;
 }
 
-/* For files that the process neither owns nor may write, the kernel always reports that they are
- * cached; these count as not cached. */
+/* A file that the process neither owns nor may write counts as not cached, because the kernel
+ * always reports such a file as cached. */
 bool mafat_read_queue_is_cached(const struct mafat_model_source *s)
 {
   size_t bytes = (size_t)s->bytes;
@@ -217,8 +222,8 @@ bool mafat_read_queue_is_cached(const struct mafat_model_source *s)
   return mafat_process_cached_bytes_of(s->fd, bytes) >= bytes;
 }
 
-/* Queries the alignment of direct reads. False: the kernel does not report it. *alignment 0: the
- * file does not support direct reads. */
+/* Asks the kernel for the alignment of direct reads in bytes; 0: the file does not support direct
+ * reads. False: the kernel does not report it. */
 static bool reported_alignment(int fd, size_t *alignment)
 {
 #ifdef STATX_DIOALIGN
@@ -234,8 +239,8 @@ static bool reported_alignment(int fd, size_t *alignment)
 #endif
 }
 
-/* Tries a direct read with that alignment; returns 0 or the error number. Reads at offset
- * `alignment` if the file is long enough, because offset 0 is aligned to anything. */
+/* Tries a direct read with this alignment. Returns 0 or the error number. Reads at offset
+ * `alignment` if the file is long enough, because offset 0 has every alignment. */
 static int try_alignment(const struct file *f, char *probe, size_t alignment)
 {
   uint64_t offset = f->bytes > alignment ? alignment : 0;
@@ -251,13 +256,13 @@ static void read_ordinarily(struct file *f)
   posix_fadvise(f->fd, 0, 0, POSIX_FADV_RANDOM); /* no read-ahead */
 }
 
-/* Finds the smallest alignment of direct reads, or falls back to ordinary reads. A file system may
- * accept O_DIRECT and then fail to read. */
+/* Finds the smallest alignment with which direct reads work, or falls back to ordinary reads. It
+ * tries, because a file system may accept O_DIRECT and then fail to read. */
 static int settle_alignment(struct file *f, char *probe, struct mafat_diagnostic *d)
 {
   size_t candidates[] = {512, MOST_ALIGNMENT};
   int n = reported_alignment(f->fd, &candidates[0]) ? 1 : 2;
-  /* F_SETFL also clears O_NONBLOCK, with which io_uring would fail rather than wait for the disk */
+  /* F_SETFL also clears O_NONBLOCK; io_uring would fail with it instead of waiting for the disk */
   f->direct = f->direct && fcntl(f->fd, F_SETFL, O_DIRECT) == 0;
   for (int i = 0; f->direct && i < n; i++) {
     f->alignment = candidates[i];
@@ -297,7 +302,8 @@ static int open_method(struct mafat_read_queue *r, const struct mafat_read_queue
                     method->name, strerror(error));
 }
 
-/* Opens a method and reads the file's beginning with it: a kernel may allow opening but not use. */
+/* Opens a method and reads the file's beginning with it, because a kernel may let a method be
+ * opened but not used. */
 static int try_method(struct mafat_read_queue *r, const struct mafat_read_queue_how *method,
                       char *probe, struct mafat_diagnostic *d)
 {
@@ -310,7 +316,8 @@ static int try_method(struct mafat_read_queue *r, const struct mafat_read_queue_
   return code == MAFAT_EIO ? MAFAT_EUNSUPPORTED : code;
 }
 
-/* AIO is asynchronous only for direct reads, so it is tried last for ordinary ones. */
+/* Opens the wanted method or, for MAFAT_READS_AUTO, the first that works. AIO is asynchronous only
+ * for direct reads, so for ordinary reads it is tried last. */
 static int choose_method(struct mafat_read_queue *r, enum mafat_read_queue_method wanted,
                          char *probe, struct mafat_diagnostic *d)
 {
@@ -329,8 +336,8 @@ static int choose_method(struct mafat_read_queue *r, enum mafat_read_queue_metho
   return code == MAFAT_EUNSUPPORTED ? MAFAT_EIO : code;
 }
 
-/* Finds the alignment of the file added last and, if it is the first one, the method. Reads into
- * temporary memory. */
+/* Finds the alignment of the file that was added last. If it is the first file, also opens the
+ * method. Reads into temporary memory. */
 static int try_reading(struct mafat_read_queue *r, enum mafat_read_queue_method method,
                        struct mafat_diagnostic *d)
 {
@@ -355,8 +362,8 @@ static int add_file(struct mafat_read_queue *r, const struct mafat_model_source 
   return open_file(&files[r->n_files++], source, d);
 }
 
-/* Opens memory or a cached file for synchronous reads. Skips trial reads, which would take as long
- * as running a small network. */
+/* Prepares synchronous reads of memory or a cached file. Makes no trial reads, because they take as
+ * long as running a small network. */
 static int open_now(struct mafat_read_queue *r, struct mafat_diagnostic *d)
 {
   if (r->files->memory) r->files->alignment = ORDINARY_ALIGNMENT;

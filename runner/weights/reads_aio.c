@@ -1,5 +1,6 @@
-/* Reads with Linux AIO by system calls, without libaio. Used by runner/weights/reads.c through
- * struct mafat_read_queue_how. Creates an AIO context in the kernel. */
+/* Reads with Linux AIO, by its system calls (without libaio). Called by runner/weights/reads.c
+ * through struct mafat_read_queue_how (reads_method.h). Creates an AIO context in the kernel, which
+ * closing destroys. */
 #include "runner/weights/reads.h"
 #include "runner/weights/reads_method.h"
 
@@ -7,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Newer 32-bit architectures lack io_getevents. */
+/* Newer 32-bit architectures do not have io_getevents: then this method cannot be opened. */
 #if !defined SYS_io_setup || !defined SYS_io_getevents
 
 static int open_ring(void *memory)
@@ -25,7 +26,7 @@ const struct mafat_read_queue_how mafat_read_queue_aio = {
 
 struct aio_ring {
   aio_context_t context;
-  /* [slot]; the kernel copies them, but valgrind reads them again when a read is done */
+  /* [slot]: requests. The kernel copies them, but valgrind reads them again when a read is done */
   struct iocb blocks[MAFAT_READS_DEPTH];
 };
 

@@ -1,6 +1,7 @@
-/* Synchronous reads, for files in the page cache and for memory. For a small file, opening an
- * io_uring would take longer than reading. Used by runner/weights/reads.c through struct
- * mafat_read_queue_how. */
+/* Synchronous reads with pread, for files in the page cache. For a small file, opening an io_uring
+ * would take longer than reading. Called by runner/weights/reads.c through struct
+ * mafat_read_queue_how (reads_method.h), which also uses it for sources in memory but then reads
+ * nothing with it. Allocates nothing. */
 #include "runner/weights/reads.h"
 #include "runner/weights/reads_method.h"
 
@@ -14,7 +15,7 @@ struct done {
 
 struct blocking_ring {
   unsigned n;
-  struct done done[MAFAT_READS_DEPTH]; /* in any order */
+  struct done done[MAFAT_READS_DEPTH]; /* (n): results that `next` has not returned yet */
 };
 
 static int now_open(void *ring)

@@ -1,6 +1,6 @@
-/* Reads with a helper thread and pread, if the kernel offers no asynchronous reads. Used by
- * runner/weights/reads.c through struct mafat_read_queue_how. Starts one thread for each read
- * queue. */
+/* Reads with a helper thread and pread, if the kernel offers no asynchronous reads. Called by
+ * runner/weights/reads.c through struct mafat_read_queue_how (reads_method.h). Starts one thread
+ * for each read queue, with all signals blocked; closing ends it. */
 #include "runner/weights/reads.h"
 #include "runner/weights/reads_method.h"
 
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-enum { STACK_BYTES = 64 << 10 }; /* mapped; one or two pages are touched */
+enum { STACK_BYTES = 64 << 10 }; /* size of the thread's stack; it touches one or two pages */
 
 struct job {
   int fd;
@@ -33,7 +33,7 @@ struct thread_ring {
   pthread_mutex_t mutex; /* protects everything below */
   pthread_cond_t work, results;
   bool quit;
-  struct queue asked, done;
+  struct queue asked, done; /* slots to be read; slots whose read is done */
   struct job jobs[MAFAT_READS_DEPTH]; /* [slot] */
 };
 
@@ -71,8 +71,8 @@ static void *read_jobs(void *memory)
   return NULL;
 }
 
-/* Blocks all signals in the thread: handlers must run on the program's threads, because this
- * thread's stack is small. */
+/* Blocks all signals in the new thread, because its stack may be too small for the program's signal
+ * handlers. Returns 0 or an error number. */
 static int start_thread(struct thread_ring *r)
 {
   size_t least = (size_t)PTHREAD_STACK_MIN, stack = STACK_BYTES > least ? STACK_BYTES : least;

@@ -1,5 +1,6 @@
-/* Reads with an io_uring that can only read. Used by runner/weights/reads.c through struct
- * mafat_read_queue_how. Creates a ring in the kernel; uses liburing. */
+/* Reads with an io_uring that is restricted to reads. Called by runner/weights/reads.c through
+ * struct mafat_read_queue_how (reads_method.h). Creates a ring in the kernel with liburing; closing
+ * frees it. */
 #include "runner/weights/reads.h"
 #include "runner/weights/reads_method.h"
 
@@ -25,12 +26,13 @@ const struct mafat_read_queue_how mafat_read_queue_uring = {
 struct uring_ring {
   struct io_uring uring;
   struct io_uring_sqe *refused; /* entry that the kernel refused, reused by the next read */
-  /* [slot]; kernels before 5.5 access them until the read is done */
+  /* [slot]: memory to read into; kernels before 5.5 access this struct until the read is done */
   struct iovec vectors[MAFAT_READS_DEPTH];
 };
 
-/* An io_uring can open, write and connect past any system call filter, so this one is restricted to
- * reads before first use. Fails on kernels before 5.10, which cannot restrict one. */
+/* An io_uring can open files, write and connect although a system call filter (seccomp) forbids it.
+ * So the ring is restricted to reads before its first use. Fails on kernels before 5.10, which
+ * cannot restrict a ring. */
 static int open_ring(void *memory)
 {
   struct uring_ring *r = memory;
@@ -38,8 +40,8 @@ static int open_ring(void *memory)
                                        .sqe_op = IORING_OP_READV};
   int error = -io_uring_queue_init(MAFAT_READS_DEPTH, &r->uring, IORING_SETUP_R_DISABLED);
   if (error) return error;
-  /* direct system calls: liburing's wrappers are in code that nothing else enters, which would make
-   * 64 KB resident */
+  /* direct system calls, because liburing's wrappers are in pages that nothing else uses: they
+   * would make 64 KB resident */
   int fd = r->uring.ring_fd;
   if (syscall(SYS_io_uring_register, fd, IORING_REGISTER_RESTRICTIONS, &readv, 1) != 0 ||
       syscall(SYS_io_uring_register, fd, IORING_REGISTER_ENABLE_RINGS, NULL, 0) != 0)
@@ -54,8 +56,8 @@ static void close_ring(void *memory)
   io_uring_queue_exit(&r->uring);
 }
 
-/* Submits every read alone, so an entry is always free. Uses readv, because io_uring has read only
- * since Linux 5.6. */
+/* Submits each read at once, so that an entry of the submission queue is always free. Uses readv,
+ * because io_uring has had a plain read only since Linux 5.6. */
 static int start(void *memory, unsigned slot, int fd, void *to, size_t bytes, uint64_t offset)
 {
   struct uring_ring *r = memory;

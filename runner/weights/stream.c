@@ -1,16 +1,17 @@
-/* Streams the fetches of a run through a ring in memory. Called by runner/weights/weights.c (runs),
- * weights_open.c (opening) and packer.c. Allocates only when opened; submits asynchronous reads. */
+/* Streams the fetches (reads of weights) of a run through a ring in memory. Called by
+ * runner/weights/weights.c in runs, by weights_open.c, and by packer.c. Reads files through a read
+ * queue. Opening allocates, closing frees; the ring is the caller's memory. */
 #include "runner/weights/stream.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A fetch in the ring; its index in `entries` is also its slot in the read queue. */
+/* A fetch in the ring. Its index in `entries` is also its slot in the read queue. */
 struct ring_entry {
   struct mafat_fetch fetch;
-  size_t begin, end; /* range of the ring */
-  size_t skip;       /* bytes before the fetch's own data: reads begin aligned */
+  size_t begin, end; /* bytes of the ring that it occupies */
+  size_t skip;       /* bytes from `begin` to the fetch's data, because reads begin aligned */
 };
 
 struct mafat_stream {
@@ -21,7 +22,7 @@ struct mafat_stream {
   size_t ring_bytes;
   struct mafat_fetch next; /* next fetch to submit */
   bool has_next;
-  /* Circular queue of n entries from `first` on; the first n_taken have been taken. */
+  /* Circular queue of n entries, from `first` on. The user has taken the first n_taken of them. */
   struct ring_entry entries[MAFAT_READS_DEPTH];
   unsigned first, n, n_taken;
 };
@@ -71,7 +72,8 @@ static bool is_read(const struct mafat_fetch *fetch)
   return fetch->file < MAFAT_CONSTANT_VALUES;
 }
 
-/* Returns the fetch's data if the model's file is in memory; NULL: it is read or generated. */
+/* Returns the address of the fetch's data if the model's file is in memory. NULL: the data must be
+ * read or generated. */
 static const char *in_memory(const struct mafat_stream *s, const struct mafat_fetch *fetch)
 {
   const char *memory = is_read(fetch) ? mafat_read_queue_memory(s->reads, fetch->file) : NULL;
@@ -87,7 +89,8 @@ void mafat_stream_stop(struct mafat_stream *s)
   s->has_next = false;
 }
 
-/* Finds contiguous space after the newest entry, or at the beginning of the ring. */
+/* Finds `bytes` of free contiguous memory, after the newest entry or at the beginning of the ring.
+ * False: there is none. */
 static bool find_place(const struct mafat_stream *s, size_t bytes, size_t *begin)
 {
   *begin = 0;
@@ -109,7 +112,8 @@ static size_t round_up(size_t bytes, size_t unit)
   return (bytes + unit - 1) / unit * unit;
 }
 
-/* Generates the data of a fetch that is in no file: given values, or one value repeated. */
+/* Generates the data of a fetch that is in no file: copies values of the network, or repeats one
+ * value. */
 static void make(const struct mafat_stream *s, const struct mafat_fetch *fetch, char *to)
 {
   if (fetch->file == MAFAT_CONSTANT_VALUES) {
@@ -120,7 +124,7 @@ static void make(const struct mafat_stream *s, const struct mafat_fetch *fetch, 
   for (size_t at = 0; at < fetch->bytes; at += sizeof bits) memcpy(to + at, &bits, sizeof bits);
 }
 
-/* Submits s->next. False: the ring or the queue is full, or an error occurred. */
+/* Submits s->next. False: the ring or the queue is full, or an error occurred (*code). */
 static bool submit_next(struct mafat_stream *s, int *code, struct mafat_diagnostic *d)
 {
   struct ring_entry *e = entry_at(s, s->n);
@@ -161,10 +165,10 @@ int mafat_stream_take(struct mafat_stream *s, struct mafat_fetch *fetch, const c
 {
   int code = mafat_stream_submit(s, d);
   if (code) return code;
-  assert(s->n_taken < s->n); /* the ring's size guarantees it */
+  assert(s->n_taken < s->n); /* the ring is large enough for all fetches that a step takes */
   unsigned slot = slot_of(s, s->n_taken++);
   const struct ring_entry *e = &s->entries[slot];
-  size_t odd = e->skip % sizeof(float); /* the data is moved down by so many bytes */
+  size_t odd = e->skip % sizeof(float); /* to align it, the data is moved down by this many bytes */
   char *from = s->ring + e->begin + e->skip;
   *fetch = e->fetch;
   *data = in_memory(s, fetch);

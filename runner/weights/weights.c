@@ -1,7 +1,7 @@
-/* Loads the weights of each step during a run and returns slices of them to the kernels. Called by
- * the executor (runner/engine/executor.c), the kinds in runner/engine/kinds, and weights_open.c.
- * api/facts.c, make_weights and mafat_ranks read its byte counts. Reads files through the stream;
- * allocates nothing. */
+/* Loads the weights of each step during a run, and returns slices of them to the code that calls
+ * kernels. Called by runner/engine/executor.c, files of runner/engine/kinds, and weights_open.c;
+ * api/facts.c, programs/make_weights and programs/mafat_ranks ask it for numbers of bytes. Reads
+ * files through the stream, and writes to the arena; allocates nothing. */
 #include "runner/weights/weights.h"
 
 #include "runner/weights/affine.h"
@@ -28,7 +28,8 @@ static int refuse(const struct mafat_weights *w, int layer, struct mafat_diagnos
                     w->file->name, layer, layer_name(w, layer));
 }
 
-/* True if the values are finite, as stored. Normalization is checked after folding. */
+/* True if the fetched values are finite. Scales and biases are checked later, when they are
+ * folded. */
 static bool is_good(const struct mafat_weights *w, const struct mafat_fetch *fetch,
                     const char *data)
 {
@@ -39,8 +40,8 @@ static bool is_good(const struct mafat_weights *w, const struct mafat_fetch *fet
          mafat_pack_weights_are_finite(weights ? type : MAFAT_F32, data, fetch->bytes);
 }
 
-/* Detects values that packing never writes, such as shifts that kernels cannot do, even if the
- * checksum matches. */
+/* Detects integers that packing never writes, such as shifts that kernels cannot do. A damaged or
+ * malicious file may have them even if its checksum matches. */
 static int check_integers(const struct mafat_weights *w, const struct mafat_fetch *fetch,
                           const char *data, struct mafat_diagnostic *d)
 {
@@ -56,9 +57,9 @@ static int check_integers(const struct mafat_weights *w, const struct mafat_fetc
       fault.found);
 }
 
-/* True if this fetch counts for the layer's checksum, which includes each byte once. If parts at
- * other pixels read the same data, only those at one corner count: together they read the whole
- * layer. */
+/* True if this fetch is added to the layer's checksum, which must include each byte once. If the
+ * map is divided both by pixels and by channels, parts at other pixels read the same weights again.
+ * Then only the parts at the corner of the first part count: together they read the whole layer. */
 static bool counts(const struct mafat_weights *w, const struct mafat_fetch *fetch, struct trust *t)
 {
   const struct corner *at = &w->step.corner;
@@ -67,7 +68,7 @@ static bool counts(const struct mafat_weights *w, const struct mafat_fetch *fetc
   return t->counted.y == at->y && t->counted.x == at->x;
 }
 
-/* Verifies every byte the first time it is read. */
+/* Verifies fetched data, until the layer has been read completely once. */
 static int check(struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data,
                  struct mafat_diagnostic *d)
 {
@@ -92,7 +93,8 @@ static float *floats_of(struct mafat_packed_panels panels)
   return (float *)(void *)panels.bytes;
 }
 
-/* Stores per-filter values in the affine buffer; for batchnorm layers in their panels. */
+/* Computes scales and biases of the layer's filters from fetched values. Stores them in the affine
+ * buffer or, for batchnorm layers, in the layer's panels. */
 static int take_affine(struct mafat_weights *w, const struct mafat_fetch *fetch,
                        const float *values, struct mafat_diagnostic *d)
 {
@@ -107,8 +109,8 @@ static int take_affine(struct mafat_weights *w, const struct mafat_fetch *fetch,
   return good || w->trust[fetch->layer].checked ? MAFAT_OK : refuse(w, fetch->layer, d);
 }
 
-/* Stores parts of scales and biases in the affine buffer; after the last part, batchnorm layers
- * copy them to their panels. */
+/* Stores fetched parts of scales and biases in the affine buffer. After the last part of a
+ * batchnorm layer, copies scales and biases to the layer's panels. */
 static int take_parts(struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data,
                       struct mafat_diagnostic *d)
 {
@@ -138,15 +140,16 @@ static void take_slices(struct mafat_weights *w, const struct mafat_fetch *fetch
         data + (mafat_packed_offset(l, f) - first);
 }
 
-/* Copies to `to` what `data`, bytes [from, from + bytes) of a layer, has of bytes [at, at + n). */
+/* `data` has bytes [from, from + bytes) of a layer, and `to` is for its bytes [at, at + n). Copies
+ * the bytes that are in both ranges. */
 static void copy_common(char *to, size_t at, size_t n, size_t from, size_t bytes, const char *data)
 {
   size_t begin = at > from ? at : from, end = at + n < from + bytes ? at + n : from + bytes;
   if (begin < end) memcpy(to + (begin - at), data + (begin - from), end - begin);
 }
 
-/* Copies the channels that a rank keeps, with scales and biases, from packed bytes of a layer that
- * begin at offset `from`. */
+/* Copies the weights of the channels that this rank keeps, with scales and biases, to the layer's
+ * panels. `data` has packed bytes of the layer, from offset `from` on. */
 static void take_channels(struct mafat_weights *w, int layer, size_t from, const char *data,
                           size_t bytes)
 {
@@ -165,8 +168,8 @@ static void take_channels(struct mafat_weights *w, int layer, size_t from, const
   }
 }
 
-/* Packs filters from a file into w->whole, and copies the channels that a rank keeps of each panel
- * that is complete. */
+/* Packs filters from a file into w->whole. Then copies, from each panel that is complete, the
+ * weights of the channels that this rank keeps. */
 static void pack_channels(struct mafat_weights *w, const struct mafat_fetch *fetch,
                           const struct mafat_pack_part *part)
 {
@@ -184,7 +187,7 @@ int mafat_weights_take_in(struct mafat_weights *w, const struct mafat_fetch *fet
 {
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
   const float *values = (const float *)(const void *)data;
-  /* NULL: this run folds no scales and biases */
+  /* NULL: no layer that this run reads has scales and biases to be folded */
   const float *scale = w->affine, *bias = scale ? scale + l->out.c : NULL;
   const struct mafat_pack_part part = {
       &w->file->constants->layers[fetch->layer].weights, fetch->filters, fetch->channels, values,
@@ -248,14 +251,14 @@ void mafat_weights_begin(struct mafat_weights *w, char *arena)
   mafat_stream_rewind(w->stream, ring_in_arena(w), w->ring_bytes);
 }
 
-/* True if the layer's map is partitioned both by pixels and by channels. */
+/* True if the layer's map is divided into parts both by pixels and by channels. */
 static bool is_cut_twice(const struct mafat_plan *plan, int layer)
 {
   const struct mafat_partition *c = plan->parts ? &plan->parts->partitions[layer] : NULL;
   return c && c->n[MAFAT_ALONG_C] > 1 && c->n[MAFAT_ALONG_H] * c->n[MAFAT_ALONG_W] > 1;
 }
 
-/* Sets up the step's streamed layer, if any. */
+/* Sets w->step for the step's streamed layer; w->step.layer is -1 if it has none. */
 static void prepare_step(struct mafat_weights *w, const struct mafat_step *step)
 {
   w->step.layer = -1;
@@ -286,7 +289,7 @@ int mafat_weights_acquire(struct mafat_weights *w, long long step_number,
     int code = mafat_stream_take(w->stream, &fetch, &data, d);
     if (code == MAFAT_OK) code = mafat_weights_take_in(w, &fetch, data, d);
     if (code) return code;
-    /* Slices come last in a step, and stay until it ends. */
+    /* Slices are the last fetches of a step, and stay in the ring until the step ends. */
     if (fetch.kind != MAFAT_FETCH_SLICE) mafat_stream_free(w->stream);
   }
   return w->begun ? mafat_stream_submit(w->stream, d) : MAFAT_OK;
@@ -318,7 +321,8 @@ void mafat_weights_stop(struct mafat_weights *w)
 
 /* ---- slices ---- */
 
-/* Points the slice at weights of the layer's type, narrow or not. */
+/* Points the slice at weights: `narrow` if the layer's type is converted to floats by kernels, else
+ * `weights`. */
 static void point_at(const struct mafat_layer *l, const char *weights,
                      struct mafat_weights_slice *slice)
 {
@@ -327,7 +331,7 @@ static void point_at(const struct mafat_layer *l, const char *weights,
   slice->weights = narrow ? NULL : (const float *)(const void *)weights;
 }
 
-/* Makes a slice of a streamed panel, which is in the ring. */
+/* Fills a slice of a streamed panel, which is in the ring. */
 static void slice_in_ring(const struct mafat_weights *w, const struct mafat_layer *l,
                           struct mafat_span filters, struct mafat_span channels,
                           struct mafat_weights_slice *slice)
@@ -359,7 +363,7 @@ const char *mafat_weights_numbers(const struct mafat_weights *w, int layer)
   return w->panels[layer].bytes;
 }
 
-/* Makes a slice for a rank that keeps some channels of every panel. */
+/* Fills a slice for a rank that keeps the weights of some channels of every panel. */
 static void slice_of_channels(const struct mafat_weights *w, int layer, int first,
                               struct mafat_span channels, struct mafat_weights_slice *slice)
 {

@@ -1,6 +1,6 @@
 /* Opens a weights file and determines where each layer's weights are in it. Called by
- * runner/weights/weights_open.c and packer.c. Opens the file, and a model's external data files;
- * allocates its tables. */
+ * runner/weights/weights_open.c and packer.c. Opens the file and the model's other files, if it has
+ * any, and reads their beginnings; allocates tables, which closing frees. */
 #include "runner/weights/weights_file.h"
 
 #include "formats/darknet/constants.h"
@@ -64,7 +64,8 @@ static int place_darknet(struct mafat_weights_file *f, const char *beginning,
 
 /* ---- a model's own file ---- */
 
-/* Checks that the network's own file is unchanged since the network was read. */
+/* If the weights file is the file that the network was read from, checks that it has not changed
+ * since. */
 static int check_state(const struct mafat_weights_file *f, const struct mafat_model_source *source,
                        const struct mafat_network *n, struct mafat_diagnostic *d)
 {
@@ -72,8 +73,8 @@ static int check_state(const struct mafat_weights_file *f, const struct mafat_mo
   return mafat_model_source_same(&source->state, &n->states[0], f->name, d);
 }
 
-/* Checks that a weights file of another name is the model's file, too, because the network's
- * offsets are valid only in that file. */
+/* Checks that the weights file is the model's file, perhaps under another name, because the
+ * network's offsets are valid only in that file. */
 static int check_same(const struct mafat_weights_file *f, const struct mafat_network *n,
                       struct mafat_diagnostic *d)
 {
@@ -86,7 +87,7 @@ static int check_same(const struct mafat_weights_file *f, const struct mafat_net
       f->name, n->path);
 }
 
-/* Checks a constant's number of elements, and that it ends within its file. */
+/* Checks that a constant has the expected number of elements and ends within its file. */
 static int check_constant(const struct mafat_weights_file *f, const struct mafat_network *n,
                           int layer, const struct mafat_constant *c, uint64_t expected,
                           struct mafat_diagnostic *d)
@@ -108,7 +109,7 @@ static int check_constant(const struct mafat_weights_file *f, const struct mafat
       (unsigned long long)c->at, (unsigned long long)file_bytes);
 }
 
-/* Uses the positions and files that the network names. */
+/* Adds the network's other files to the queue, and checks the positions that the network gives. */
 static int place_own(struct mafat_weights_file *f, const struct mafat_network *n,
                      struct mafat_diagnostic *d)
 {
@@ -135,7 +136,7 @@ static int place_own(struct mafat_weights_file *f, const struct mafat_network *n
 
 /* ---- opening ---- */
 
-/* Sets the positions of the weights by the kind of file. */
+/* Finds the positions of the weights, according to the kind of file. */
 static int place(struct mafat_weights_file *f, const struct mafat_model_source *source,
                  const struct mafat_network *n, const struct mafat_warning_sink *warnings,
                  struct mafat_diagnostic *d)

@@ -1,7 +1,8 @@
 /* Opens the weights of a model: checks the file, reads the layers that stay in memory ("kept"), and
- * prepares the reads that each inference repeats. Called by api/model.c, api/dry_run.c,
- * api/packing/observe.c, api/plan_timer.c and runner/calibrate/calibrate.c. Reads the file;
- * allocates, maps, and may lock memory. */
+ * prepares the reads that each run repeats. Called by api/model.c, api/dry_run.c, api/plan_timer.c,
+ * api/packing/observe.c, runner/calibrate/calibrate.c, experiments/planners and
+ * experiments/separable. Reads the file; allocates, maps and may lock memory, all of which
+ * mafat_weights_close undoes. */
 #include "include/mafat_pack.h"
 #include "runner/weights/weights.h"
 
@@ -19,8 +20,8 @@
 
 /* ---- opening: kept layers ---- */
 
-/* Finds the layers whose weights steps need (used), and of these the ones to read now (kept).
- * Without a plan, all are kept. */
+/* used: layers whose weights a step of the plan needs. kept: those of them that are read now and
+ * stay in memory. Without a plan, all layers are kept. */
 static int find_kept(const struct mafat_weights *w, bool *kept, bool *used)
 {
   for (int l = 0; l < w->n_layers; l++) kept[l] = !w->plan;
@@ -67,7 +68,7 @@ static int map_kept(struct mafat_weights *w, const bool *kept, struct mafat_diag
   return MAFAT_OK;
 }
 
-/* Returns the number of floats in the largest affine buffer of any layer. */
+/* Returns the number of floats that the affine buffer needs, for the layer that needs the most. */
 static size_t largest_affine(const struct mafat_weights *w)
 {
   size_t most = 0;
@@ -80,8 +81,8 @@ static size_t largest_affine(const struct mafat_weights *w)
 }
 
 enum {
-  MOST_KEPT_READS = 6,
-  LEAST_KEPT_READ = 48 << 10 /* bytes; the time of larger reads is proportional to their bytes */
+  MOST_KEPT_READS = 6,       /* most reads for which the temporary ring has room */
+  LEAST_KEPT_READ = 48 << 10 /* least bytes of a read; smaller reads take longer for each byte */
 };
 
 static size_t arena_bytes(const struct mafat_weights *w)
@@ -90,8 +91,9 @@ static size_t arena_bytes(const struct mafat_weights *w)
                    : SIZE_MAX;
 }
 
-/* Returns the size of a read, so that two fit the arena's memory if it is large enough. What is
- * read without waiting fits a core's own cache. */
+/* Returns the bytes of a read: as many that two reads fit in the memory that the arena will have,
+ * but at least LEAST_KEPT_READ. Synchronous reads have that size, because it fits in a core's
+ * cache. */
 static size_t kept_read_bytes(const struct mafat_weights *w)
 {
   if (!mafat_read_queue_waits(w->file->reads)) return LEAST_KEPT_READ;
@@ -101,7 +103,8 @@ static size_t kept_read_bytes(const struct mafat_weights *w)
 }
 
 /* Returns the bytes of the temporary ring. The arena has no pages yet, so the ring may use as much
- * memory. At least two of the largest reads, at most all data; one if no read waits. */
+ * memory as the arena will. It has room for at least two of the largest reads, but not for more
+ * than all data; if reads are synchronous, for one. */
 static size_t size_kept_ring(const struct mafat_weights *w, size_t largest, size_t sum)
 {
   if (!mafat_read_queue_waits(w->file->reads)) return mafat_fetch_window(largest);
@@ -112,7 +115,7 @@ static size_t size_kept_ring(const struct mafat_weights *w, size_t largest, size
   return sum < bytes ? sum : bytes;
 }
 
-/* Reads all fetches, and packs each while the next are read. */
+/* Reads all fetches, and packs each fetch while the next ones are read. */
 static int take_all(struct mafat_weights *w, struct mafat_fetches *fetches, char *ring,
                     size_t ring_bytes, struct mafat_diagnostic *d)
 {
@@ -133,8 +136,8 @@ static int take_all(struct mafat_weights *w, struct mafat_fetches *fetches, char
   return code;
 }
 
-/* True if the layer's weights are transposed in the file, and not in the network's constants, so
- * that the plan does not know it. */
+/* True if the file does not store the layer's weights filter by filter, and the plan does not know
+ * this because the network's constants do not say so. */
 static bool is_transposed_in_file(const struct mafat_weights *w, int layer)
 {
   enum mafat_order order = (enum mafat_order)w->file->constants->layers[layer].weights.order;
@@ -143,7 +146,8 @@ static bool is_transposed_in_file(const struct mafat_weights *w, int layer)
          !(foreseen && foreseen->layers[layer].weights.order == order);
 }
 
-/* Refuses transposed layers of which a rank needs only some panels: these cannot be read alone. */
+/* Refuses transposed layers of which this rank needs only a part, because such layers can be read
+ * only as a whole. */
 static int check_rank_parts(const struct mafat_weights *w, const bool *kept,
                             struct mafat_diagnostic *d)
 {
@@ -277,7 +281,7 @@ static int check_wide(const struct mafat_weights *w, struct mafat_diagnostic *d)
   return MAFAT_OK;
 }
 
-/* Records how the kept layers were read. Closes the file if no run needs it. */
+/* Records how the kept layers were read. Closes the file if runs do not read it. */
 static void end_reading(struct mafat_weights *w)
 {
   w->bytes_read = mafat_read_queue_bytes(w->file->reads);
@@ -287,7 +291,8 @@ static void end_reading(struct mafat_weights *w)
   if (!w->stream) mafat_read_queue_close(&w->file->reads);
 }
 
-/* A cached file that no run reads is read now: nothing can be awaited meanwhile. */
+/* Chooses synchronous reads for a file that is in the page cache and that runs do not read, because
+ * asynchronous reads would save no time. */
 static enum mafat_read_queue_method find_method(const struct mafat_weights *w,
                                                 const struct mafat_model_source *source)
 {

@@ -1,10 +1,11 @@
 /* Computes Winograd convolutions. Called by conv.c. Reads weights through runner/weights; writes
  * the step's output and scratch, in the arena; allocates nothing. A step that computes all filters
  * is divided into turns. A turn is a few rows of tiles, computed thus:
+ *
  * 1. Transform the input of all channels: the results are called values.
  * 2. For each panel of filters: transform the weights of some channels (unless all transformed
  *    weights are kept for the step); multiply values by weights, one matrix product for each point
- *      of a tile (36 or 64); transform the sums to outputs.
+ *    of a tile (36 or 64); transform the sums to outputs.
  *
  * A unit of work is a panel of a turn. If there are more turns than workers, each worker computes
  * the values of the turns that it begins; few values are computed twice. Otherwise a separate round
