@@ -1,6 +1,7 @@
-/* Reads and writes a machine's calibration as a text file. Called by api/choose.c when a model is
- * opened, by `mafat doctor`, and by calibrate.c, which stores a new one. Reads /proc for the file's
- * name; creates the cache folder. */
+/* Reads and writes a machine's calibration as a text file in the user's cache folder. Called by
+ * api/choose.c when a model is opened, by programs/mafat/doctor.c, by calibrate.c, which stores a
+ * new one, and by experiments/separable. Reads environment variables, and /proc for the name of the
+ * file; when it stores, creates the folder and replaces the file. Allocates nothing. */
 #include "runner/calibrate/calibrate_file.h"
 
 #include "base/number.h"
@@ -16,7 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILE_ROOM = 2048, NAME_ROOM = 32 };
+enum {
+  FILE_ROOM = 2048, /* most bytes of a calibration file */
+  NAME_ROOM = 32    /* most bytes of a word or a kernel level's name */
+};
 
 static const char first_line[] = "mafat calibration 3\n";
 
@@ -49,7 +53,8 @@ struct calibration_reader {
   struct mafat_diagnostic *d;
 };
 
-/* Reads a line that begins with `word` and a space; copies the rest of it to `value`. */
+/* Reads a line, which must begin with `word` and a space; copies the rest of the line to
+ * `value`. */
 static int read_line(struct calibration_reader *r, const char *word, char *value, size_t capacity)
 {
   size_t n = strlen(word), left = (size_t)(r->end - r->at);
@@ -154,7 +159,7 @@ size_t mafat_calibration_write(const struct mafat_calibration *c, char *text, si
 
 /* ---- file ---- */
 
-/* Reads at most `capacity` bytes; returns the count, 0 on failure. */
+/* Reads at most `capacity` bytes of a file. Returns their number; 0: the file cannot be read. */
 static size_t read_file(const char *path, char *text, size_t capacity)
 {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* do not wait for a FIFO's writer */
@@ -165,14 +170,14 @@ static size_t read_file(const char *path, char *text, size_t capacity)
   return n;
 }
 
-/* FNV-1a hash. */
+/* Returns the FNV-1a hash of n bytes, beginning with state h. */
 static uint64_t hash(uint64_t h, const char *text, size_t n)
 {
   for (size_t i = 0; i < n; i++) h = (h ^ (unsigned char)text[i]) * 0x100000001b3u;
   return h;
 }
 
-/* Hashes the first line of /proc/cpuinfo that begins with `word`. */
+/* Hashes the first line of `text` that begins with `word`. If there is none, returns h. */
 static uint64_t hash_line(uint64_t h, const char *text, const char *word)
 {
   size_t n = strlen(word);
@@ -254,7 +259,7 @@ int mafat_calibration_load(struct mafat_calibration *c, const char *cpu,
   return code;
 }
 
-/* Returns 0 once all bytes are on the disk; else -1. */
+/* Writes a file and waits until it is on the disk. Returns 0, or -1 on failure. */
 static int write_file(const char *path, const char *text, size_t bytes)
 {
   int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

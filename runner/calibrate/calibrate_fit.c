@@ -1,5 +1,5 @@
 /* Fits prices of work to measured times by weighted non-negative least squares. Called by
- * runner/calibrate/calibrate.c. Pure arithmetic; allocates its matrices. */
+ * runner/calibrate/calibrate.c. Allocates matrices, which it frees before it returns. */
 #include "runner/calibrate/calibrate_fit.h"
 
 #include "base/error.h"
@@ -8,12 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SWEEPS = 4000, ROUNDS = 14 };
+enum {
+  SWEEPS = 4000, /* most passes over all unknowns in mafat_fit_solve */
+  ROUNDS = 14    /* solutions in mafat_fit_prices; each weights measurements by the errors of the
+                    solution before */
+};
 
-/* An error is relative to the time plus FLOOR_NS. Between SHORT_NS and LONG_NS, longer measurements
- * have more weight, because a plan's total time matters. */
+/* An error is divided by the measured time plus FLOOR_NS. Measurements from SHORT_NS to LONG_NS
+ * have the more weight the longer they are, because a plan's total time matters. */
 static const double FLOOR_NS = 5e3, SHORT_NS = 30e3, LONG_NS = 5e6;
-/* weight of the given prices, relative to all measurements */
+/* weight of the first guess of a price, relative to an average measurement */
 static const double PRIOR = 0.02;
 
 void mafat_fit_solve(int n, const double *gram, const double *moment, double *x)
@@ -51,7 +55,7 @@ static double product(const double *row, const double *prices, int n_terms)
   return sum;
 }
 
-/* Returns the median ratio of measured time to predicted time. */
+/* Returns the median ratio of measured time to the time that the prices predict. */
 static double pace(size_t n, int n_terms, const double *counts, const double *ns,
                    const double *prices, double *sorted)
 {

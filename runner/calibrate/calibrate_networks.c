@@ -1,5 +1,6 @@
 /* Generates the networks of a calibration as cfg text, and random weights for them. Called by
- * runner/calibrate/calibrate.c. Allocates the network; writes weights to the given descriptor. */
+ * runner/calibrate/calibrate.c. Allocates the network, which the caller closes; writes weights to
+ * the given descriptor. */
 #include "runner/calibrate/calibrate_networks.h"
 #include "formats/darknet/darknet.h"
 
@@ -15,14 +16,20 @@
 
 enum { CFG_ROOM = 16384 };
 
-/* Layers: cF,K[,S] convolution with F filters, KxK, stride S, leaky; with a suffix L logistic, E
- * elu, - linear. dC,K[,S] depthwise with C channels. mK,S maxpool. sN shortcut from the Nth layer
- * before. uS upsample. oS reorg. gF connected with F outputs. x softmax. y yolo with 3 boxes and
- * (filters / 3 - 5) classes. r region with 5 boxes. `scaled`: the numbers of filters are divided,
- * too. */
+/* Each word describes a layer:
+ *   cF,K[,S]  convolution with F filters of K x K and stride S. Its activation is leaky, unless a
+ *             last letter gives another: L logistic, E elu, - linear
+ *   dC,K[,S]  depthwise convolution with C channels
+ *   mK,S      maxpool of K x K with stride S
+ *   sN        shortcut from the Nth layer before
+ *   uS, oS    upsample, reorg with stride S
+ *   gF        connected layer with F outputs
+ *   x         softmax
+ *   y         yolo with 3 boxes and (filters / 3 - 5) classes
+ *   r         region with 5 boxes and (filters / 5 - 5) classes */
 static const struct {
-  int extent;
-  bool scaled;
+  int extent;  /* width and height of the picture, in pixels */
+  bool scaled; /* mafat_calibrate_scale.channels divides the numbers of filters */
   const char *words;
 } networks[MAFAT_CALIBRATE_NETWORKS] = {
     {256, true, /* wide maps to narrow ones, as in Darknet-19 */
@@ -72,7 +79,7 @@ static const char *activation_of(const char *word)
   }
 }
 
-/* Parses up to three numbers such as "16,3,1". */
+/* Parses up to three numbers separated by commas, such as "16,3,1". Leaves the others unchanged. */
 static void read_numbers(const char *text, int *const numbers[3])
 {
   for (int i = 0; i < 3 && isdigit((unsigned char)*text); i++) {
@@ -159,7 +166,7 @@ static bool flush(struct weights *w)
   return true;
 }
 
-/* Writes `count` pseudo-random numbers from [-limit, limit]. */
+/* Writes `count` pseudo-random floats from [-limit, limit). */
 static bool put_floats(struct weights *w, size_t count, float limit)
 {
   for (size_t i = 0; i < count; i++) {

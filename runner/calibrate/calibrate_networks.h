@@ -1,4 +1,5 @@
-/* Networks that a calibration measures, generated from short descriptions. Allocates. Included by
+/* Networks that a calibration measures, generated from short descriptions. Allocates a network,
+ * which the caller closes; writes weights to a file that the caller has opened. Included by
  * calibrate.c. */
 #ifndef MAFAT_RUNNER_CALIBRATE_CALIBRATE_NETWORKS_H
 #define MAFAT_RUNNER_CALIBRATE_CALIBRATE_NETWORKS_H
@@ -7,14 +8,15 @@
 
 enum { MAFAT_CALIBRATE_NETWORKS = 6 };
 
-/* Divisors, 1 (full size), 2 or 4, that make networks smaller if there is little memory. */
+/* Divisors, 1 (full size), 2 or 4, that make networks smaller if there is little memory or the
+ * processor is slow. */
 struct mafat_calibrate_scale {
-  int extent; /* divides the picture's sides */
-  int channels;
+  int extent;   /* divides the picture's width and height */
+  int channels; /* divides the numbers of filters of some networks */
 };
 
-/* Generates network `number`, below MAFAT_CALIBRATE_NETWORKS; the caller closes it.
- * MAFAT_ENOMEM. */
+/* Generates a network; `number` is 0 to MAFAT_CALIBRATE_NETWORKS - 1. The caller closes it.
+ * MAFAT_OK or MAFAT_ENOMEM. */
 int mafat_calibrate_network(struct mafat_network **out, int number,
                             struct mafat_calibrate_scale scale, struct mafat_diagnostic *d);
 /* Writes Darknet weights for a network to fd: small random numbers, so that outputs neither

@@ -1,5 +1,5 @@
-/* Measures sequential reads past the page cache. Called by runner/calibrate/calibrate.c and by
- * `mafat doctor`. Reads through runner/weights/reads.h into the caller's memory. */
+/* Measures sequential reads that bypass the page cache. Called by runner/calibrate/calibrate.c and
+ * programs/mafat/doctor.c. Reads a file through runner/weights/reads.h into the caller's memory. */
 #include "runner/calibrate/disk.h"
 
 #include "runner/os/process.h"

@@ -1,5 +1,5 @@
-/* Measures how fast a file is read past the page cache, with reads like those of streamed weights.
- * Reads through runner/weights/reads.h into the caller's memory. Included by
+/* Measures how fast a file is read without the page cache, with reads of the size that streamed
+ * weights have. Reads through runner/weights/reads.h into the caller's memory. Included by
  * programs/mafat/doctor.c and calibrate.c. */
 #ifndef MAFAT_RUNNER_CALIBRATE_DISK_H
 #define MAFAT_RUNNER_CALIBRATE_DISK_H
@@ -8,22 +8,22 @@
 #include "runner/weights/reads.h"
 
 enum {
-  MAFAT_DISK_READ_BYTES = MAFAT_FETCH_BYTES,
-  MAFAT_DISK_READS = MAFAT_RING_READS, /* reads in flight */
-  MAFAT_DISK_ROOM = MAFAT_DISK_READS * MAFAT_DISK_READ_BYTES, /* memory for these */
-  /* smallest file that gives a useful measurement */
+  MAFAT_DISK_READ_BYTES = MAFAT_FETCH_BYTES, /* bytes of one read */
+  MAFAT_DISK_READS = MAFAT_RING_READS, /* reads that are pending at a time */
+  MAFAT_DISK_ROOM = MAFAT_DISK_READS * MAFAT_DISK_READ_BYTES, /* bytes of memory to read into */
+  /* least bytes of a file with which the measurement is useful */
   MAFAT_DISK_LEAST_BYTES = 8 * MAFAT_DISK_READ_BYTES
 };
 
 struct mafat_disk_pass {
-  uint64_t bytes;  /* bytes read, in whole reads */
-  double byte_ns;  /* elapsed time per byte; 0: nothing was read */
-  double read_ns;  /* processor time per read */
+  uint64_t bytes;  /* bytes that were read, a multiple of MAFAT_DISK_READ_BYTES */
+  double byte_ns;  /* elapsed nanoseconds for each byte; 0: nothing was read */
+  double read_ns;  /* nanoseconds of processor time for each read; 0: nothing was read */
 };
 
-/* Reads the file from its beginning, at most most_bytes and about most_ms milliseconds, then waits
- * for the reads in flight. `memory`: MAFAT_DISK_ROOM bytes, page-aligned; after a failure the
- * kernel may write to it until `reads` is closed. MAFAT_EIO, MAFAT_EFORMAT. */
+/* Reads the file from its beginning, at most most_bytes bytes, and for about most_ms milliseconds.
+ * Then waits for pending reads. `memory` has MAFAT_DISK_ROOM bytes and is page-aligned. After a
+ * failure (MAFAT_EIO, MAFAT_EFORMAT) the kernel may write to it until `reads` is closed. */
 int mafat_disk_read_in_a_row(struct mafat_disk_pass *pass, struct mafat_read_queue *reads,
                              char *memory, uint64_t most_bytes, double most_ms,
                              struct mafat_diagnostic *d);

@@ -1,5 +1,5 @@
-/* Keeps the most confident boxes in a heap and sorts them. Called by runner/detect/detect.c and
- * suppress.c. Works in the caller's memory. */
+/* Keeps the most confident boxes in a heap, and sorts boxes. Called by runner/detect/detect.c and
+ * suppress.c. Touches only its arguments. */
 #include "runner/detect/best_boxes.h"
 
 static int compare_confidences(const struct mafat_scored_box *a, const struct mafat_scored_box *b)
@@ -33,7 +33,8 @@ int mafat_box_order_classes(const struct mafat_scored_box *a, const struct mafat
 
 /* ---- heap with the worst box first ---- */
 
-/* Inserts `box` at index `at`, or below to restore the heap; the subtrees are heaps already. */
+/* Inserts `box` at index `at` or in the subtree below it, so that this subtree is a heap. Both
+ * subtrees below `at` must be heaps. The root of a heap is last in `order`. */
 static void sift_down(struct mafat_scored_box *list, size_t n, size_t at,
                       struct mafat_scored_box box, mafat_box_order *order)
 {
@@ -50,7 +51,8 @@ static void make_heap(struct mafat_best_boxes *b, mafat_box_order *order)
   for (size_t i = b->n / 2; i-- > 0;) sift_down(b->list, b->n, i, b->list[i], order);
 }
 
-/* Makes the list a heap only once it is full, because few pictures fill it. */
+/* The list becomes a heap only when a box is added that does not fit, because few pictures have so
+ * many boxes. */
 void mafat_best_boxes_add(struct mafat_best_boxes *b, const struct mafat_scored_box *box)
 {
   if (b->n < b->most) {

@@ -1,7 +1,8 @@
-/* Decodes the outputs of a network into boxes or classes. Called by api/model.c after a run;
- * api/facts.c, run_inference and mafat_serve use its results. Heads (runner/engine/kinds,
- * runner/detect/heads) report boxes through mafat_decoding_*. Allocates the result; boxes are
- * collected in the caller's memory. */
+/* Decodes the outputs of a network into boxes or classes. Called by api/model.c after a run, by
+ * api/facts.c and runner/detect/heads/heads.c for facts, and by programs, which free detections.
+ * The heads that it calls (runner/engine/kinds, runner/detect/heads) report boxes to its
+ * mafat_decoding_ functions. Allocates the result, which the caller frees by
+ * mafat_detections_close; collects boxes in the caller's memory. */
 #include "runner/detect/detect.h"
 
 #include "runner/detect/best_boxes.h"
@@ -21,8 +22,9 @@ struct mafat_detection_search {
   double nms_power;
   struct mafat_best_boxes best;
   struct mafat_scored_box next; /* box whose classes are being reported */
-  uint32_t n_emitted; /* boxes reported so far */
-  /* the cfg requests a letterbox: boxes of [detection] are relative to the picture already */
+  uint32_t n_emitted; /* number of boxes that heads have reported so far */
+  /* the cfg requests a letterbox, and the picture has one: [detection] layers then give boxes
+   * relative to the picture */
   bool letterboxed;
 };
 
@@ -33,16 +35,16 @@ void mafat_detect_defaults(struct mafat_detect_input *in)
 
 /* ---- boxes ---- */
 
-/* Returns the padding before the picture in pixels. For a letterbox it is Darknet's value, which
- * may have a fraction of 1/2, although the placement is integer. */
+/* Returns the pixels between the input's edge and the picture. For a letterbox it is Darknet's
+ * value, which may have a fraction of 1/2 although the picture is at a whole pixel. */
 static double margin(const struct mafat_placement *p, int at, int in, int size)
 {
   return p->fit == MAFAT_FIT_LETTERBOX ? (double)(in - size) / 2. : at;
 }
 
 /* Converts a box from fractions of the network's input to fractions of the picture. Mixes float and
- * double as Darknet does, because that decides the last bit of an overlap. A picture side of 0
- * pixels counts as 1, where Darknet divides by zero. */
+ * double as Darknet does, because the types decide the last bit of two boxes' overlap. If the
+ * picture is scaled to a side of 0 pixels, it counts as 1; Darknet would divide by zero. */
 static struct mafat_rectangle remove_letterbox(struct mafat_rectangle b,
                                                const struct mafat_placement *p)
 {
@@ -56,8 +58,8 @@ static struct mafat_rectangle remove_letterbox(struct mafat_rectangle b,
   return b;
 }
 
-/* True unless a value is NaN. Infinite boxes of untrained networks are allowed: they overlap
- * nothing. */
+/* True if no value is NaN. Untrained networks may give infinite boxes, which are allowed, because
+ * they overlap no other box. */
 static bool box_is_number(struct mafat_rectangle b)
 {
   return !isnan(b.x) && !isnan(b.y) && !isnan(b.w) && !isnan(b.h);
@@ -89,7 +91,8 @@ void mafat_decoding_class(struct mafat_decoding *d, int class, float confidence)
   mafat_best_boxes_add(&s->best, &s->next);
 }
 
-/* Uses the last head's suppression for all, as AlexeyAB's programs do. */
+/* Uses the options of the last head's suppression for the boxes of all heads, as AlexeyAB's
+ * programs do. */
 static void choose_suppression(struct mafat_detection_search *s, const struct mafat_head *last)
 {
   s->nms_kind = last->nms;
@@ -122,7 +125,8 @@ static void read_heads(struct mafat_detection_search *s, const struct mafat_netw
   }
 }
 
-/* The suppression's cells are stored after the boxes (boxes_room.h). */
+/* Drops boxes that overlap better boxes, and sorts the others. The memory of the suppression's
+ * cells is after that of the boxes (boxes_room.h). */
 static void choose_boxes(struct mafat_detection_search *s)
 {
   const struct mafat_suppression suppression = {.most = s->in->nms,
@@ -135,7 +139,7 @@ static void choose_boxes(struct mafat_detection_search *s)
 
 /* ---- results ---- */
 
-/* Clamps to the range of picture coordinates; the value is never NaN. */
+/* Clamps a coordinate in pixels; `value` must not be NaN. */
 static float clamp_pixels(double value)
 {
   enum { FAR = 1000000000 };
@@ -157,7 +161,8 @@ static struct mafat_detection to_pixels(const struct mafat_detection_search *s,
   return result;
 }
 
-/* Reads the points of the boxes that are kept, which the head finds by the boxes' numbers. */
+/* Sets the points (such as eyes) of the boxes that are kept; the head reads them by a box's
+ * number. */
 static void fill_points(struct mafat_detections *made, struct mafat_detection_search *s,
                         const struct mafat_network *n)
 {
@@ -249,8 +254,7 @@ bool mafat_detect_has_head(const struct mafat_network *n, int n_layers)
 int mafat_classify_layer(const struct mafat_network *n, int n_layers)
 {
   int last = n->decoded.nothing ? -1 : n_layers - 1;
-  /* Routes are not skipped, because they may read any layer: a [softmax] before one may be
-   * unused. */
+  /* Routes are not skipped: a route may read any layer, so a [softmax] before it may be unused. */
   while (last >= 0 && mafat_layer_is_inert(&n->layers[last])) last--;
   return last >= 0 && mafat_layer_classifies(&n->layers[last]) ? last : -1;
 }
@@ -262,7 +266,7 @@ bool mafat_classify_is_able(const struct mafat_network *n, int n_layers)
 
 int mafat_detect_classes(const struct mafat_network *n, int n_layers)
 {
-  /* the outputs of an SSD name one class a box, but not how many there are */
+  /* an SSD outputs one class for each box, so the number of classes is unknown */
   if (n->decoded.head) return n->decoded.best && n->decoded.classes == 1 ? 0 : n->decoded.classes;
   int layer = mafat_classify_layer(n, n_layers), most = 0;
   for (int i = 0; i < n_layers && !n->decoded.nothing; i++)

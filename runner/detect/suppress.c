@@ -1,6 +1,6 @@
-/* Non-maximum suppression: drops boxes that overlap a more confident box of their class. Called by
- * runner/detect/detect.c. Works in the caller's memory; time is nearly linear because only boxes in
- * nearby cells are compared. */
+/* Non-maximum suppression: drops boxes that overlap a more confident box of their class. The time
+ * is nearly linear, because only boxes in nearby cells are compared. Called by
+ * runner/detect/detect.c. Touches only its arguments. */
 #include "runner/detect/suppress.h"
 
 #include <math.h>
@@ -52,14 +52,16 @@ bool mafat_suppression_overlaps(const struct mafat_suppression *s, struct mafat_
 
 /* ---- nearby boxes ---- */
 
-/* Kept boxes of a class, in grids of 1 x 1, 2 x 2, 4 x 4 ... cells over the picture. A box is
- * stored in the finest grid whose cells are wider and higher than it, in the cell of its upper left
- * corner, or the nearest cell. Boxes larger than all cells are in the first grid.
+/* Kept boxes of a class, in grids (levels) of 1 x 1, 2 x 2, 4 x 4 ... cells over the picture. A box
+ * is stored in the finest grid whose cells are wider and higher than the box, in the cell that
+ * contains its upper left corner, or the nearest cell. Boxes larger than all cells are in the first
+ * grid.
  *
- * If two boxes overlap, the left edge of one is before the other's right edge, and at most one cell
- * width before its left edge. Edges are computed as in overlap(). Differences are rounded, but
- * rounding is monotonic and cell sizes are powers of two, so no overlapping pair is missed. If an
- * edge is NaN, a side is infinite, and the overlap is 0 or NaN. */
+ * If a stored box overlaps another box, its left edge is before the right edge of the other box,
+ * and at most one cell width before the left edge of the other box; so only these cells are
+ * searched. Edges are computed as in overlap(). Differences are rounded, but rounding is monotonic
+ * and cell sizes are powers of two, so no overlapping pair is missed. If an edge is NaN, a side is
+ * infinite, and the overlap is 0 or NaN. */
 struct grids {
   const struct mafat_suppression *s;
   struct mafat_scored_box *list;
@@ -120,8 +122,8 @@ static void leave(struct grids *g)
   memset(g->n_in_level, 0, sizeof g->n_in_level);
 }
 
-/* Returns the columns or rows of a level that may contain boxes overlapping the interval around
- * `centre`. */
+/* Returns the columns or rows of a level that may contain boxes that overlap an interval of this
+ * size around `centre`. */
 static struct mafat_span cells_near(float centre, float size, int level)
 {
   int begin = cell_at(centre - size / 2 - cell_side(level), level),
@@ -139,7 +141,7 @@ static bool is_covered_in_level(const struct grids *g, struct mafat_rectangle b,
   return false;
 }
 
-/* Compares with every kept box. */
+/* True if a kept box overlaps b. Compares b with every kept box. */
 static bool is_covered_plainly(const struct grids *g, struct mafat_rectangle b)
 {
   for (size_t i = g->first; i < g->n; i++)
@@ -147,7 +149,8 @@ static bool is_covered_plainly(const struct grids *g, struct mafat_rectangle b)
   return false;
 }
 
-/* Compares with the kept boxes in nearby cells, or with all if they are fewer than these cells. */
+/* True if a kept box overlaps b. Compares b with the kept boxes in nearby cells, or with all kept
+ * boxes if there are fewer of them than nearby cells. */
 static bool is_covered(const struct grids *g, struct mafat_rectangle b)
 {
   size_t n_cells = 0;
@@ -164,9 +167,10 @@ static bool is_covered(const struct grids *g, struct mafat_rectangle b)
 
 /* ---- classes ---- */
 
-enum { FEW = 64 }; /* classes with fewer boxes are compared directly: cells would not pay */
+enum { FEW = 64 }; /* in a class with fewer boxes, all pairs are compared, which is faster */
 
-/* Suppresses boxes list[begin ... end), all of one class. Kept ones move to list[g->n]. */
+/* Suppresses boxes list[begin ... end), which are all the boxes of one class. Moves the boxes that
+ * it keeps to list[g->n] and after. */
 static void suppress_class(struct grids *g, size_t begin, size_t end)
 {
   bool few = end - begin < FEW;

@@ -1,7 +1,7 @@
-/* Decodes uncompressed BMP of 1, 4, 8, 16, 24 and 32 bits per pixel, as Darknet's reader
- * (stb_image) does. Called by runner/image/image.c through struct mafat_image_decoder_ops.
- * Allocates one block of rows. Rows are usually stored bottom up, so blocks are read from the
- * file's end backwards. */
+/* Decodes uncompressed BMP pictures of 1, 4, 8, 16, 24 and 32 bits per pixel, as Darknet's reader
+ * (stb_image) does. Rows are usually stored bottom up, so blocks of rows are read from the file's
+ * end backwards. Called by runner/image/image.c, through struct mafat_image_decoder_ops once it is
+ * open. Reads the file; allocates itself and one block of rows, which closing frees. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,26 +12,26 @@
 
 enum {
   FILE_HEADER = 14,
-  CORE_HEADER = 12,    /* OS/2's: 16-bit sizes, three bytes a colour */
+  CORE_HEADER = 12,    /* header of OS/2: sizes have 16 bits, and a colour has three bytes */
   INFO_HEADER = 40,
-  MASKS = 12,          /* of red, green and blue, after the info header */
+  MASKS = 12,          /* bytes of the masks of red, green and blue, after the info header */
   HEAD = FILE_HEADER + INFO_HEADER + MASKS,
   COLOURS = 256,
-  BLOCK_BYTES = 32768
+  BLOCK_BYTES = 32768  /* bytes of a block of rows, unless a single row is larger */
 };
 
 enum { BI_RGB = 0, BI_BITFIELDS = 3 };
 
 struct bmp {
   struct mafat_image_decoder base;
-  int bits;
+  int bits;            /* bits per pixel */
   bool bottom_up;
-  uint64_t pixels_at;  /* offset of the first stored row */
-  uint64_t stride;     /* bytes from row to row */
-  uint32_t masks[3];   /* red, green, blue; of 16 and 32 bits */
-  uint8_t colours[COLOURS][3]; /* red, green, blue; of at most 8 bits */
-  int row;             /* next row, top down */
-  int first, n;        /* rows in the block, top down */
+  uint64_t pixels_at;  /* offset of the first stored row in the file */
+  uint64_t stride;     /* bytes from a row to the next */
+  uint32_t masks[3];   /* bits of red, green and blue, if a pixel has 16 or 32 bits */
+  uint8_t colours[COLOURS][3]; /* palette (red, green, blue), if a pixel has at most 8 bits */
+  int row;             /* next row to be returned, counted from the top */
+  int first, n;        /* the block has n rows, from row `first` on, counted from the top */
   uint8_t *block;
 };
 
@@ -50,7 +50,7 @@ static int damaged(const struct bmp *b, const char *what, struct mafat_diagnosti
   return mafat_fail(d, MAFAT_EFORMAT, "%s: damaged BMP picture: %s", b->base.name, what);
 }
 
-/* Reads n bytes at an offset of the file. */
+/* Reads n bytes at offset `at` of the file. Fails if it ends before. */
 static int read_at(const struct bmp *b, uint64_t at, uint8_t *bytes, size_t n,
                    struct mafat_diagnostic *d)
 {
@@ -70,8 +70,8 @@ static int rows_per_block(const struct bmp *b)
   return b->stride < BLOCK_BYTES ? (int)(BLOCK_BYTES / b->stride) : 1;
 }
 
-/* Reads the block that begins with the next row. Its pages are dropped from the page cache if the
- * file is large, since no row is read twice. */
+/* Reads the block that begins with the next row. If the file is large, drops the block's pages from
+ * the page cache, because no row is read twice. */
 static int read_block(struct bmp *b, struct mafat_diagnostic *d)
 {
   struct mafat_image_source *source = b->base.source;
@@ -88,7 +88,8 @@ static int read_block(struct bmp *b, struct mafat_diagnostic *d)
   return MAFAT_OK;
 }
 
-/* The bits of a mask as a byte: 5 bits of 31 are 255. */
+/* Returns the bits of a pixel that are in a mask, scaled to 0 ... 255. For example, 31 in a mask of
+ * 5 bits gives 255. */
 static uint8_t masked(uint32_t pixel, uint32_t mask)
 {
   if (!mask) return 0;
@@ -150,7 +151,7 @@ static void bmp_close(struct mafat_image_decoder *base)
 
 /* ---- header ---- */
 
-/* Sets width, height and the order of rows. */
+/* Sets width, height, stride and the order of rows from the header's sizes. */
 static int take_size(struct bmp *b, int32_t width, int32_t height, struct mafat_diagnostic *d)
 {
   b->bottom_up = height > 0;
@@ -162,7 +163,8 @@ static int take_size(struct bmp *b, int32_t width, int32_t height, struct mafat_
   return MAFAT_OK;
 }
 
-/* Sets the masks of 16 and 32 bits: those of the file, or 5 and 8 bits a colour. */
+/* Sets the masks for pixels of 16 or 32 bits: the file's own, or else 5 or 8 bits for each
+ * colour. */
 static void take_masks(struct bmp *b, const uint8_t *head, uint32_t compression)
 {
   static const uint32_t usual[2][3] = {{0x7c00, 0x3e0, 0x1f}, {0xff0000, 0xff00, 0xff}};
@@ -171,7 +173,8 @@ static void take_masks(struct bmp *b, const uint8_t *head, uint32_t compression)
     for (int c = 0; c < 3; c++) b->masks[c] = u32(head + FILE_HEADER + INFO_HEADER + 4 * c);
 }
 
-/* Reads the colours between header and pixels, blue first. Missing ones are black. */
+/* Reads the palette, which is between header and pixels and stores blue first. Colours that the
+ * file does not have are black. */
 static int read_colours(struct bmp *b, uint64_t at, size_t bytes_each, struct mafat_diagnostic *d)
 {
   uint8_t stored[COLOURS * 4];

@@ -1,6 +1,6 @@
 /* Parses frame formats, and decodes video frames (YUV, RGB, MJPEG) to rows of RGB. Called by the
- * picture reader (runner/image/image.c) and by api/. Allocates one small struct; reads the caller's
- * bytes. */
+ * picture reader (runner/image/image.c) and by api/ (choose.c, dry_run.c, frames.c, model.c). Reads
+ * the caller's bytes; allocates a decoder, which its `close` frees. */
 #include "runner/image/frame.h"
 
 #include <ctype.h>
@@ -15,12 +15,12 @@
 static const struct {
   const char *name;
   enum mafat_frame_kind kind;
-  bool full;
+  bool full; /* as in struct mafat_frame_format */
 } formats[] = {{"yuv420p", MAFAT_FRAME_YUV420P, false}, {"yuvj420p", MAFAT_FRAME_YUV420P, true},
                {"nv12", MAFAT_FRAME_NV12, false},       {"yuyv", MAFAT_FRAME_YUYV, false},
                {"rgb24", MAFAT_FRAME_RGB24, false},     {"mjpeg", MAFAT_FRAME_MJPEG, true}};
 
-/* Parses the pixels of a side; returns the rest of the text, or NULL if the number is invalid. */
+/* Parses a number of pixels. Returns the text after it, or NULL if the number is not valid. */
 static const char *read_side(const char *text, int *side)
 {
   int n = 0, digits = 0;
@@ -88,8 +88,8 @@ struct frame_decoder {
   int next_row;
 };
 
-/* Factors in fixed point with 13 fraction bits. Luma: 255 / 219 (limited range) or 1 (full).
- * Chroma: BT.601's weights times 255 / 224 (limited) or 1 (full). */
+/* Factors for the conversion from YUV to RGB, in fixed point with 13 fraction bits. Luma: 255 / 219
+ * (limited range) or 1 (full range). Chroma: the weights of BT.601 times 255 / 224 or 1. */
 static const struct mafat_colour_rule limited = {9539, 13075, -3209, -6660, 16525, 16},
                                       full = {8192, 11485, -2819, -5850, 14516, 0};
 
@@ -174,7 +174,8 @@ static int open_rows(struct mafat_image_decoder **out, const struct mafat_frame 
   return MAFAT_OK;
 }
 
-/* Opens the frame's bytes as a JPEG file, and checks its size in pixels. */
+/* Opens a decoder for the frame's bytes, a JPEG file, and checks that it has the format's width and
+ * height. */
 static int open_jpeg(struct mafat_image_decoder **out, struct mafat_image_source *source,
                      const struct mafat_frame *from, const char *name, int channels,
                      struct mafat_diagnostic *d)

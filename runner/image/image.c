@@ -1,6 +1,8 @@
 /* Decodes and resizes pictures into a network's input, row by row. Called by api/ (model.c,
- * frames.c, picture.c, packing/observe.c) and runner/image/input.c; api/footprint.c predicts its
- * memory. Reads the file, allocates row buffers, and trims the heap after large decoders. */
+ * frames.c, picture.c, packing/observe.c) and runner/image/input.c; api/footprint.c asks it how
+ * much memory a picture needs. Reads the file and drops its pages from the page cache; allocates
+ * the picture, its decoder and row buffers, which closing frees; returns free heap to the system
+ * after a large decoder is closed. */
 #include "runner/image/image.h"
 
 #include <errno.h>
@@ -19,8 +21,8 @@
 
 /* A picture while it is decoded. Stored rows are rows or columns of the upright picture, in
  * ascending or descending order. From each pair of neighboring stored rows, lines of the input are
- * computed: rows, or columns if the picture is sideways. `along` resizes from stored row to stored
- * row, `across` resizes within one. */
+ * computed: rows, or columns if the picture is sideways. `across` resizes within a stored row;
+ * `along` resizes in the other direction, by interpolating between two stored rows. */
 struct mafat_image {
   char *name;
   struct mafat_image_input input;
@@ -30,20 +32,20 @@ struct mafat_image {
   bool sideways;      /* stored rows are columns of the upright picture */
   bool along_reverse; /* stored rows are in descending order */
   bool across_reverse; /* pixels of a stored row are in descending order */
-  struct mafat_placement place;
+  struct mafat_placement place; /* of the upright picture in the input */
   struct mafat_image_axis along;
   struct mafat_image_across across;
 
-  int stored_width; /* width of decoded rows */
+  int stored_width; /* width of decoded rows, in pixels */
   uint8_t *rows[2]; /* stored row y is in rows[y % 2] */
-  uint8_t *memory;      /* memory of both, and of `lines` */
-  float *lines[2];  /* frames: stored rows after resizing */
-  int line_of[2];   /* stored row of each line; -1: none yet */
-  int n_decoded;    /* stored rows so far */
-  int next_row;     /* next row of the input */
-  bool failed;
+  uint8_t *memory;      /* memory of `rows` and `lines`; NULL before and after decoding */
+  float *lines[2];  /* frames: stored row y after resizing is in lines[y % 2] */
+  int line_of[2];   /* number of the stored row that each of `lines` has; -1: none yet */
+  int n_decoded;    /* number of stored rows that are decoded or skipped */
+  int next_row;     /* next row of the input to be returned */
+  bool failed;      /* decoding has failed */
   const struct mafat_pixel_rule *rule; /* NULL: Darknet's rule, which the kernels apply */
-  float around[3]; /* pixel of the padding */
+  float around[3]; /* values of a pixel outside the picture, in the padding */
   struct mafat_image_source source;
 };
 
@@ -165,7 +167,8 @@ static void set_rule(struct mafat_image *im)
   if (!mafat_pixel_rule_is_plain(rule)) im->rule = rule;
 }
 
-/* Allocates a picture without a decoder. Returns NULL without memory; the caller then closes fd. */
+/* Allocates a picture that has no decoder yet. The picture owns fd. Returns NULL if out of memory;
+ * then the caller still owns fd. */
 static struct mafat_image *make_image(int fd, const char *name,
                                       const struct mafat_image_input *input)
 {
@@ -300,11 +303,12 @@ const struct mafat_placement *mafat_image_placement(const struct mafat_image *im
 
 /* ---- memory ---- */
 
-/* Rows are deliberately misaligned: libjpeg-turbo writes aligned rows past the caches, but they are
- * read immediately afterwards. */
+/* Rows are deliberately misaligned: libjpeg-turbo writes aligned rows directly to memory, not to
+ * the caches, but they are read immediately afterwards. */
 enum { ROW_ALIGNMENT = 32, ROW_OFFSET = 8 };
 
-/* Counts three channels in any case, because decoders that return one convert in place. */
+/* Returns the bytes of a stored row. Counts three channels even for grey rows, because decoders
+ * convert to grey in place. */
 static size_t row_bytes(int stored_width)
 {
   return ((size_t)stored_width * 3 + ROW_ALIGNMENT - 1) / ROW_ALIGNMENT * ROW_ALIGNMENT;
@@ -325,15 +329,15 @@ static size_t line_floats(int n_taps, int channels)
   return eights_of(n_taps) * MAFAT_PLANE_PIXELS * (size_t)channels;
 }
 
-/* Returns the bytes of a frame's `lines`, and of the taps for planes after them. */
+/* Returns the bytes of the `lines` of a frame, and of the taps for planes, which are after them. */
 static size_t lines_bytes(int n_taps, int channels)
 {
   return 2 * line_floats(n_taps, channels) * sizeof(float) +
          eights_of(n_taps) * sizeof(struct mafat_plane_taps) + ROW_ALIGNMENT;
 }
 
-/* Returns the heap of a picture; SIZE_MAX: more. Sides are at most 2^20, so only decoder_bytes can
- * be large. */
+/* Returns the bytes of heap that a picture needs, without `lines`; SIZE_MAX: they overflow. Sides
+ * are at most 2^20, so only decoder_bytes can be large. */
 static size_t picture_bytes(size_t decoder_bytes, int stored_width, int n_taps, size_t name_bytes)
 {
   enum { ALLOCATOR_SLACK = 256 };
@@ -370,10 +374,10 @@ size_t mafat_image_frame_bytes(const struct mafat_frame_format *format,
          (format->kind == MAFAT_FRAME_MJPEG ? 0 : lines_bytes(input->w, input->c));
 }
 
-enum { LARGE_DECODER = 128 << 10 };
+enum { LARGE_DECODER = 128 << 10 }; /* bytes above which the heap is trimmed */
 
-/* Closes the decoder and frees the buffers. Trims the heap, which would otherwise keep up to 256 KB
- * of a progressive JPEG's coefficients while the layers run. */
+/* Closes the decoder and frees the buffers. Trims the heap, because the allocator would otherwise
+ * keep up to 256 KB of a progressive JPEG's coefficients while the layers run. */
 static void release_decoding(struct mafat_image *im)
 {
   bool large = im->decoder && im->info.decoder_bytes > LARGE_DECODER;
@@ -390,7 +394,7 @@ static void release_decoding(struct mafat_image *im)
 #endif
 }
 
-/* Sets the taps within a stored row, in bytes. */
+/* Sets across.taps: the taps within a stored row, with positions in bytes. */
 static void set_taps(struct mafat_image *im)
 {
   const struct mafat_image_axis *axis = &im->across.axis;
@@ -408,8 +412,8 @@ static void set_taps(struct mafat_image *im)
   }
 }
 
-/* Selects planes if that is less work. Kernels then read up to 15 bytes past the second row, where
- * `lines` begin. */
+/* Makes the decoder return rows as planes of colours if that is less work. Kernels then read up to
+ * 15 bytes after the second of `rows`, which is memory of `lines`. */
 static void set_planes(struct mafat_image *im)
 {
   struct mafat_image_across *across = &im->across;
@@ -469,7 +473,7 @@ static void skip_up_to(struct mafat_image *im, int n)
   im->n_decoded = n;
 }
 
-/* Returns stored row y after resizing; each row is resized once. */
+/* Returns stored row y after resizing. Each stored row is resized only once. */
 static const float *find_line(struct mafat_image *im, int y)
 {
   if (im->line_of[y % 2] != y)
@@ -478,8 +482,9 @@ static const float *find_line(struct mafat_image *im, int y)
   return im->lines[y % 2];
 }
 
-/* Computes line i of the visible part of the resized picture: a row, or a column with `stride`
- * floats between pixels. Lines must be computed in the order of their stored rows. */
+/* Computes line i of the part of the resized picture that is in the input: a row, or, if the
+ * picture is sideways, a column with `stride` floats from a pixel to the next. Lines must be
+ * computed in the order of their stored rows. */
 static int read_line(struct mafat_image *im, int i, float *out, size_t stride,
                      struct mafat_diagnostic *d)
 {
@@ -524,8 +529,8 @@ static int check_unchanged(const struct mafat_image *im, struct mafat_diagnostic
   return mafat_fail(d, MAFAT_EIO, "%s: was written to while it was read", im->name);
 }
 
-/* Reads the rest of the file, which no pixel of the input needs, to find damage. Closes the
- * decoder. */
+/* Reads the rest of the file, which the input does not need, to find out whether it is damaged.
+ * Then closes the decoder. */
 static int finish(struct mafat_image *im, struct mafat_diagnostic *d)
 {
   skip_up_to(im, im->decoder->height);
@@ -543,8 +548,8 @@ static int begin(struct mafat_image *im, struct mafat_diagnostic *d)
   return im->memory ? MAFAT_OK : start_decoding(im, d);
 }
 
-/* Ends decoding after a failure. If the file was written to meanwhile, reports that instead of
- * damage. */
+/* Called with the result of a read; ends decoding if it failed. If the file seems damaged but was
+ * written to while it was read, reports that instead. Returns the code. */
 static int note_failure(struct mafat_image *im, int code, struct mafat_diagnostic *d)
 {
   if (code == MAFAT_EFORMAT && check_unchanged(im, d)) code = MAFAT_EIO;
@@ -555,7 +560,8 @@ static int note_failure(struct mafat_image *im, int code, struct mafat_diagnosti
   return code;
 }
 
-/* Returns the first row or column in the input; a cropped picture begins before the input. */
+/* Returns the first row or column of the input that the picture covers. `at`, where the picture
+ * begins, is negative if the picture is cropped. */
 static int begin_in_input(int at)
 {
   return at < 0 ? 0 : at;
@@ -589,7 +595,7 @@ int mafat_image_read_row(struct mafat_image *im, float *row, struct mafat_diagno
   return note_failure(im, code, d);
 }
 
-/* Decodes a turned picture line by line, in the order of stored rows. */
+/* Decodes a turned picture into the target, line by line in the order of stored rows. */
 static int read_turned(struct mafat_image *im, const struct mafat_image_target *target,
                        struct mafat_diagnostic *d)
 {
@@ -626,7 +632,7 @@ int mafat_image_read(struct mafat_image *im, const struct mafat_image_target *ta
 int mafat_image_each_row(struct mafat_image *im, mafat_image_row *row, void *context,
                          struct mafat_diagnostic *d)
 {
-  im->across.lines = NULL; /* rows are delivered as stored */
+  im->across.lines = NULL; /* rows are passed on as stored, so no lines are needed */
   int code = begin(im, d);
   for (int y = 0; y < im->decoder->height && code == MAFAT_OK; y++) {
     code = decode_up_to(im, y + 1, d);

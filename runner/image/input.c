@@ -1,6 +1,8 @@
 /* Writes a picture's rows to a network's input, as floats or as quantized values. Called by
- * api/model.c and api/packing/observe.c; api/footprint.c predicts its memory. The executor requests
- * rows through struct mafat_input_source. Allocates a row or a whole turned picture. */
+ * api/model.c and api/packing/observe.c, and by the executor, which requests rows through struct
+ * mafat_input_source; api/footprint.c asks how much memory it needs. Reads the picture's file
+ * through image.h; writes the input in the arena; allocates a row or a whole turned picture, which
+ * closing frees. */
 #include "runner/image/input.h"
 
 #include <stdlib.h>
@@ -30,7 +32,7 @@ int mafat_input_picture_open(struct mafat_picture_input *p, struct mafat_image *
   return p->whole ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "out of memory for a turned picture");
 }
 
-/* Decodes all rows, into the arena or into p->whole. */
+/* Decodes all rows of the picture to `pixels`. */
 static int read_whole(struct mafat_picture_input *p, float *pixels, size_t stride,
                       struct mafat_diagnostic *d)
 {
@@ -39,7 +41,7 @@ static int read_whole(struct mafat_picture_input *p, float *pixels, size_t strid
   return mafat_image_read(p->image, &target, d);
 }
 
-/* Decodes rows as floats, which the executor quantizes. */
+/* Decodes rows for a quantized input: passes floats to the executor, which quantizes them. */
 static int read_numbers(struct mafat_picture_input *p, struct mafat_executor *e,
                         struct mafat_span rows, struct mafat_diagnostic *d)
 {

@@ -1,6 +1,7 @@
-/* Decodes JPEG with libjpeg-turbo. Called by runner/image/image.c and frame.c through struct
- * mafat_image_decoder_ops. Allocates through libjpeg. libjpeg reports errors by a callback that
- * must not return (longjmp), so every call that can fail goes through guarded(). */
+/* Decodes JPEG with libjpeg-turbo. Called by runner/image/image.c and frame.c, through struct
+ * mafat_image_decoder_ops once it is open. Reads the file or frame; allocates itself and through
+ * libjpeg, which closing frees. libjpeg reports errors by a callback that must not return
+ * (longjmp), so every call that can fail is made through guarded(). */
 #include <stdlib.h>
 
 #include "runner/image/decoder.h"
@@ -10,9 +11,9 @@ enum { MAX_COMPONENTS = 4 };
 /* Parameters that determine libjpeg's memory use. */
 struct jpeg_frame {
   int width, height, n_components;
-  int h[MAX_COMPONENTS], v[MAX_COMPONENTS]; /* sampling factors */
-  int shrunk; /* scale denominator: 1, 2, 4 or 8 */
-  bool whole;
+  int h[MAX_COMPONENTS], v[MAX_COMPONENTS]; /* sampling factors of each component */
+  int shrunk; /* the picture is decoded at 1 / shrunk of its size: 1, 2, 4 or 8 */
+  bool whole; /* libjpeg keeps the coefficients of the whole picture */
 };
 
 static size_t round_up(size_t n, size_t unit)
@@ -20,8 +21,8 @@ static size_t round_up(size_t n, size_t unit)
   return (n + unit - 1) / unit * unit;
 }
 
-/* Returns the largest scale denominator with which both sides are at least the given ones. Only
- * powers of two save work in libjpeg. */
+/* Returns the largest jpeg_frame.shrunk with which both sides are at least the given ones. Other
+ * scales than powers of two would save no work in libjpeg. */
 static int most_shrunk(int width, int height, int least_width, int least_height)
 {
   for (int n = 8; n > 1; n /= 2)
@@ -29,8 +30,8 @@ static int most_shrunk(int width, int height, int least_width, int least_height)
   return 1;
 }
 
-/* Returns the side in pixels to which a block of component i is decoded. If the picture is shrunk,
- * a subsampled component may be decoded larger instead of being upsampled. */
+/* Returns the side, in samples, that a block of component i has after decoding. If the picture is
+ * shrunk, libjpeg may decode a subsampled component at a larger size instead of upsampling it. */
 static size_t block_side(const struct jpeg_frame *f, int i, size_t h_max, size_t v_max)
 {
   enum { BLOCK = 8 };
@@ -41,13 +42,13 @@ static size_t block_side(const struct jpeg_frame *f, int i, size_t h_max, size_t
   return side;
 }
 
-/* Returns an upper bound of libjpeg's heap, below 2^42. */
+/* Returns an upper bound of libjpeg's heap in bytes; it is below 2^42. */
 static uint64_t frame_bytes(const struct jpeg_frame *f)
 {
-  /* Huffman, colour and range tables, and slack of the pools: at most 27 kB, measured over 2000
-   * pictures of all kinds. */
+  /* TABLES: Huffman, colour and range tables, and unused bytes of the pools. They were at most 27
+   * kB in 2000 pictures of all kinds. */
   enum { TABLES = 48 * 1024, BLOCK = 8, BLOCK_BYTES = 128, ALIGN = 64 };
-  /* Smooth upsampling of chroma keeps two row groups of context. */
+  /* Smooth upsampling of chroma keeps two more groups of rows. */
   enum { CONTEXT = 2 };
 
   size_t h_max = 1, v_max = 1;
@@ -69,7 +70,7 @@ static uint64_t frame_bytes(const struct jpeg_frame *f)
     size_t samples = round_up(blocks * side, 2 * ALIGN);
     bytes += samples * ((size_t)f->v[i] * side / least) * (least + CONTEXT);
     if ((size_t)f->h[i] < h_max || (size_t)f->v[i] < v_max)
-      bytes += full_row * v_max; /* upsampled */
+      bytes += full_row * v_max; /* rows of the component after upsampling */
     if (f->whole)
       bytes += (uint64_t)(blocks * BLOCK_BYTES + sizeof(void *)) * rows;
   }
@@ -109,7 +110,7 @@ struct jpeg {
   struct jpeg_error_mgr errors;
   struct jpeg_source_mgr bytes;
   struct jpeg_progress_mgr progress;
-  int shrunk;    /* scale denominator; 1: full size */
+  int shrunk;    /* as in struct jpeg_frame */
   bool created, started, found_app1;
   bool in_scans;   /* the header is read */
   bool ends_early; /* the file ended in a scan, or after the last one, without an end marker */
@@ -118,8 +119,8 @@ struct jpeg {
   uint8_t *cmyk; /* (width, 4), in libjpeg's pool */
   uint8_t *row;  /* destination row of the current step */
 
-  jmp_buf escape;
-  int code;
+  jmp_buf escape; /* of guarded() */
+  int code;       /* result of the current step */
   struct mafat_diagnostic *diagnostic;
 };
 
@@ -169,9 +170,9 @@ static void on_error(j_common_ptr cinfo)
   give_up(jpeg, code);
 }
 
-/* If data ends early or is invalid, libjpeg warns and continues with invented pixels. These
- * warnings are errors here. Others, such as bytes between markers, change no pixels and are
- * ignored. */
+/* If data ends early or is invalid, libjpeg warns and continues with invented pixels. We treat
+ * these warnings as errors. Other warnings, such as of bytes between markers, are ignored, because
+ * no pixels change. */
 static void on_message(j_common_ptr cinfo, int level)
 {
   if (level >= 0) return;
@@ -225,8 +226,8 @@ static void on_progress(j_common_ptr cinfo)
   if (jpeg->cinfo.input_scan_number != jpeg->scan) count_scan(jpeg);
 }
 
-/* Runs a step that calls libjpeg; returns its error code. A step may be left by longjmp, so
- * everything that it allocates belongs to libjpeg or to *jpeg. */
+/* Runs a step, which calls libjpeg, and returns its error code. A step may end by longjmp, so
+ * everything that it allocates must belong to libjpeg or to *jpeg. */
 static int guarded(struct jpeg *jpeg, void (*step)(struct jpeg *),
                    struct mafat_diagnostic *d)
 {
@@ -286,7 +287,8 @@ static unsigned take_byte(j_decompress_ptr cinfo)
   return *cinfo->src->next_input_byte++;
 }
 
-/* Reads the EXIF orientation, only from the first APP1 segment, as OpenCV and so Darknet does. */
+/* Reads the EXIF orientation from the first APP1 segment; ignores other APP1 segments, as OpenCV
+ * does and so Darknet. */
 static boolean on_app1(j_decompress_ptr cinfo)
 {
   enum { LENGTH_BYTES = 2, EXIF_NAME_BYTES = 6 };
@@ -373,7 +375,7 @@ static void finish(struct jpeg *jpeg)
                jpeg->base.name);
 }
 
-/* Converts CMYK as Adobe stores it, inverted, with OpenCV's arithmetic. */
+/* Converts n pixels of CMYK, inverted as Adobe stores it, to RGB with OpenCV's arithmetic. */
 static void cmyk_to_rgb(const uint8_t *cmyk, uint8_t *rgb, int n)
 {
   for (int i = 0; i < n; i++, cmyk += 4, rgb += 3) {

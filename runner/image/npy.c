@@ -1,5 +1,5 @@
-/* Checks the header of a .npy file against a network input. Called by runner/image/raw_input.c.
- * Opens the file and reads its first bytes through the stack. */
+/* Reads the header of a .npy file and checks that it fits a network's input. Called by
+ * runner/image/raw_input.c. Opens, reads and closes the file; allocates nothing. */
 #include "runner/image/npy.h"
 
 #include "base/open_file.h"
@@ -22,7 +22,7 @@ static int read_beginning(const char *path, char *bytes, size_t *n, struct mafat
   return MAFAT_OK;
 }
 
-/* True if the shapes are equal, apart from leading dimensions of 1. */
+/* True if the file's shape equals the view's, not counting leading dimensions of 1. */
 static bool is_of_view(const struct mafat_view *view, const struct mafat_npy *npy)
 {
   int first = 0, found = 0;

@@ -1,9 +1,10 @@
-/* Table of the formats that no decoder here reads, and their error message. Called by image.c if a
- * file has no format that it can read. */
+/* Recognizes picture formats that no decoder here reads, for an error message. Called by image.c if
+ * a file has no format that it can read. Touches only its arguments. */
 #include "runner/image/other_format.h"
 
 #include <string.h>
 
+/* A file of a format has these `length` bytes at this offset. */
 static const struct {
   char name[12];
   uint8_t offset, length;

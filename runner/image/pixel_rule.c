@@ -1,9 +1,9 @@
 /* Applies mean and scale to rows of pixels. Called by runner/image/image.c for each decoded line.
- * Works in place; allocates nothing. */
+ * Touches only its arguments. */
 #include "runner/image/pixel_rule.h"
 
-/* Treats a scale of 1 / 255, which is rounded to a float, as division by 255. Results differ at
- * most in the last bit, and division is what users mean. */
+/* A scale of 1 / 255, which is rounded to a float, counts as division by 255. The results differ at
+ * most in the last bit, and users mean the division. */
 bool mafat_pixel_rule_is_plain(const struct mafat_pixel_rule *r)
 {
   if (r->swapped) return false;
@@ -13,7 +13,7 @@ bool mafat_pixel_rule_is_plain(const struct mafat_pixel_rule *r)
   return true;
 }
 
-/* of_255 * 255 gives back the exact byte. */
+/* Normalizes a byte, given as byte / 255. Multiplication by 255 gives the exact byte. */
 static float normal(float of_255, float mean, float scale)
 {
   return (of_255 * 255 - mean) * scale;
@@ -35,7 +35,8 @@ static void swap(float *pixels, int n, size_t stride)
   }
 }
 
-/* Floats per step: a multiple of 1 and 3 channels, and of 4 vector lanes. */
+/* Floats that a loop of constant length processes: a multiple of 1 and 3 channels, and of the 4
+ * lanes of a vector. */
 enum { RUN = 12 };
 
 static void apply_run(const struct mafat_pixel_rule *r, float *restrict pixels, size_t n,

@@ -1,5 +1,6 @@
-/* Pixel normalization before a network: (byte - mean) * scale for each channel, applied in place to
- * each row. Touches nothing but its arguments. Included by image.h. */
+/* Normalization of pixels for a network: (byte - mean) * scale for each channel, applied in place
+ * to each row. Touches only its arguments. Included by image.h, through which api and runner/detect
+ * use it. */
 #ifndef MAFAT_RUNNER_IMAGE_PIXEL_RULE_H
 #define MAFAT_RUNNER_IMAGE_PIXEL_RULE_H
 
@@ -7,21 +8,21 @@
 #include <stddef.h>
 
 struct mafat_pixel_rule {
-  bool swapped;   /* channel order is blue, green, red */
-  /* subtracted from bytes, in the order of the network's channels; grey uses the first */
-  float mean[3];
-  float scale[3];
+  bool swapped;   /* the network's channels are blue, green, red; else red, green, blue */
+  /* of each of the network's channels; a grey network uses the first */
+  float mean[3];  /* subtracted from the byte */
+  float scale[3]; /* then multiplied */
   float pad;      /* byte value of padding pixels */
 };
 
-/* True if the rule is bytes / 255, which the kernels apply without it. */
+/* True if the rule is byte / 255, which the kernels that decode pixels already do. */
 bool mafat_pixel_rule_is_plain(const struct mafat_pixel_rule *r);
 
-/* Computes the padding pixel: r->pad in every channel, normalized. */
+/* Sets `pixel` to the normalized value of padding: r->pad in every channel. */
 void mafat_pixel_rule_pad(const struct mafat_pixel_rule *r, int channels, float *pixel);
 
-/* Normalizes n pixels, `stride` floats apart. Before, they are byte / 255, red first; they may be
- * interpolated. */
+/* Normalizes n pixels, which are `stride` floats apart. Before the call their channels are red,
+ * green, blue, each byte / 255 or interpolated between such values. */
 void mafat_pixel_rule_apply(const struct mafat_pixel_rule *r, float *pixels, int n, int channels,
                             size_t stride);
 

@@ -1,6 +1,7 @@
-/* "Decodes" a picture that is in memory as rows of interleaved bytes. Called by
- * runner/image/image.c through struct mafat_image_decoder_ops. Returns the same rows as a PPM or
- * PGM file of the same bytes. Allocates one struct; reads the caller's bytes. */
+/* Decoder of pictures that are in memory as rows of interleaved bytes. Returns the same rows as for
+ * a PPM or PGM file of the same bytes. Called by runner/image/image.c, through struct
+ * mafat_image_decoder_ops once it is open. Reads the caller's bytes; allocates one struct, which
+ * closing frees. */
 #include <stdlib.h>
 #include <string.h>
 

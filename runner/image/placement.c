@@ -1,19 +1,20 @@
 /* Computes a picture's placement in a network's input. Called by runner/image/image.c and
- * api/model.c. Pure functions. */
+ * api/model.c. Touches only its arguments. */
 #include "runner/image/placement.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* True if the picture is wider, in proportion, than the input. Compares in float like Darknet. */
+/* True if the picture is wider than the input in proportion to its height. Compares floats, as
+ * Darknet does. */
 static bool is_wider(const struct mafat_placement *p)
 {
   return (float)p->in_w / (float)p->picture_w < (float)p->in_h / (float)p->picture_h;
 }
 
-/* One side is that of the input; computes the other one. Products need 64 bits for large pictures,
- * where Darknet's int would overflow. Clamps, because is_wider rounds and may choose the wrong
- * side. */
+/* Scales the picture to fit inside the input: one of its sides becomes that of the input, the other
+ * follows from the aspect ratio. Products of large pictures need 64 bits; Darknet's int would
+ * overflow. Clamps, because is_wider rounds and may choose the wrong side. */
 static void fit_inside(struct mafat_placement *p)
 {
   if (is_wider(p)) p->h = (int)((int64_t)p->picture_h * p->in_w / p->picture_w);
@@ -22,8 +23,8 @@ static void fit_inside(struct mafat_placement *p)
   if (p->h > p->in_h) p->h = p->in_h;
 }
 
-/* Returns a side of a picture that covers the input. Clamps it to fit an int, for extreme
- * proportions. */
+/* Returns the longer side of a picture that is scaled to cover the input. Limits it to 2^30,
+ * because with extreme proportions it may not fit in an int. */
 static int side_outside(int picture, int in, int picture_other, int in_other)
 {
   enum { MOST = 1 << 30 };

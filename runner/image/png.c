@@ -1,6 +1,7 @@
-/* Decodes PNG with libpng. Called by runner/image/image.c through struct mafat_image_decoder_ops.
- * Allocates, also through libpng. libpng reports errors by a callback that must not return
- * (longjmp), so every call that can fail goes through guarded(). */
+/* Decodes PNG with libpng. Called by runner/image/image.c, through struct mafat_image_decoder_ops
+ * once it is open. Reads the file; allocates itself, an interlaced picture's pixels, and through
+ * libpng, which closing frees. libpng reports errors by a callback that must not return (longjmp),
+ * so every call that can fail is made through guarded(). */
 #include <stdlib.h>
 
 #include "runner/image/decoder.h"
@@ -32,10 +33,10 @@ struct png {
   bool started, out_of_memory;
   uint8_t *pixels; /* (height, width, channels) of an interlaced picture; else NULL */
   int next_row;
-  uint8_t *row; /* destination row of the current step */
+  uint8_t *row; /* row that read_row fills */
 
-  jmp_buf escape;
-  int code;
+  jmp_buf escape; /* of guarded() */
+  int code;       /* result of the current step */
   struct mafat_diagnostic *diagnostic;
 };
 
@@ -63,7 +64,7 @@ static void on_warning(png_structp p, png_const_charp reason)
   (void)p, (void)reason;
 }
 
-/* Allocates for libpng, and records failures, because libpng reports no error code. */
+/* Allocates memory for libpng. Records a failure, because libpng would report it only as text. */
 static png_voidp allocate(png_structp p, png_alloc_size_t bytes)
 {
   struct png *png = png_get_mem_ptr(p);
@@ -78,8 +79,8 @@ static void release(png_structp p, png_voidp block)
   free(block);
 }
 
-/* Runs a step that calls libpng; returns its error code. A step may be left by longjmp, so
- * everything that it allocates belongs to libpng or to *png. */
+/* Runs a step, which calls libpng, and returns its error code. A step may end by longjmp, so
+ * everything that it allocates must belong to libpng or to *png. */
 static int guarded(struct png *png, void (*step)(struct png *),
                    struct mafat_diagnostic *d)
 {
@@ -122,12 +123,12 @@ static void read_bytes(png_structp p, png_bytep bytes, size_t n)
   }
 }
 
-/* Finds the orientation before decoding, because its eXIf chunk may be after the pixels. Goes
- * through all chunks, reading 8 bytes of each. */
+/* Finds the EXIF orientation before decoding, because its chunk (eXIf) may be after the pixels.
+ * Goes through all chunks and reads 8 bytes of each. */
 static int find_orientation(const struct mafat_image_source *source)
 {
   enum { SIGNATURE_BYTES = 8, HEAD_BYTES = 8, CRC_BYTES = 4 };
-  /* kept: bytes at the beginning that stay in the page cache, because they are needed next */
+  /* kept: offset up to which pages stay in the page cache, because they are read next */
   off_t at = SIGNATURE_BYTES, kept = MAFAT_IMAGE_FILE_WINDOW / 2;
   uint8_t head[HEAD_BYTES];
   int orientation = 1;
@@ -242,10 +243,10 @@ static void png_close(struct mafat_image_decoder *base)
 
 static int describe(struct png *png, struct mafat_diagnostic *d)
 {
-  /* zlib's window and state, libpng's structs and input, gamma tables: at most 63 kB, measured over
-   * 1000 pictures of all kinds. */
+  /* zlib's window and state, libpng's structs and input buffer, gamma tables: they were at most 63
+   * kB in 1000 pictures of all kinds. */
   enum { TABLES = 80 * 1024 };
-  /* libpng holds two rows in the widest intermediate format: 16-bit RGBA. */
+  /* libpng keeps two rows, in the worst case of 16-bit RGBA. */
   enum { ROWS = 2, PIXEL_BYTES = 8, ROW_SLACK = 128 };
   struct mafat_image_decoder *base = &png->base;
   int colour = png_get_color_type(png->png, png->info);

@@ -1,6 +1,7 @@
-/* Decodes PPM and PGM, plain (P2, P3) and raw (P5, P6), like OpenCV 4.6: only plain samples of up
- * to 8 bits are scaled by maxval. Called by runner/image/image.c through struct
- * mafat_image_decoder_ops. Allocates one struct. */
+/* Decodes PPM and PGM, plain (P2, P3) and raw (P5, P6), as OpenCV 4.6 does: only plain samples of
+ * up to 8 bits are scaled by maxval. Called by runner/image/image.c, through struct
+ * mafat_image_decoder_ops once it is open. Reads the file; allocates one struct, which closing
+ * frees. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -9,12 +10,12 @@
 #include "runner/image/decoder.h"
 #include "runner/image/image.h"
 
-enum { END_OF_FILE = -1, READ_ERROR = -2 };
+enum { END_OF_FILE = -1, READ_ERROR = -2 }; /* results of next_byte that are no bytes */
 
 struct ppm {
   struct mafat_image_decoder base;
-  bool plain;
-  int maxval;
+  bool plain; /* samples are decimal numbers, not bytes */
+  int maxval; /* greatest sample, from the header */
 };
 
 static int next_byte(struct mafat_image_source *source)
@@ -37,7 +38,7 @@ static bool is_digit(int c)
   return c >= '0' && c <= '9';
 }
 
-/* Reports byte c, which was found where a number was expected. */
+/* Fails because c, a byte or END_OF_FILE or READ_ERROR, was found where a number was expected. */
 static int fail_at(const struct mafat_image_decoder *base, int c,
                    struct mafat_diagnostic *d)
 {
@@ -53,8 +54,8 @@ static int fail_at(const struct mafat_image_decoder *base, int c,
                     base->name, base->format, (unsigned)c, at - 1);
 }
 
-/* Skips white space and comments, and reads a decimal number and the byte after it. Returns an
- * error code. Numbers above INT_MAX become INT_MAX. */
+/* Skips white space and comments, then reads a decimal number and the byte after it. Numbers above
+ * INT_MAX become INT_MAX. Returns MAFAT_OK or an error code. */
 static int read_number(const struct mafat_image_decoder *base, int *value,
                        struct mafat_diagnostic *d)
 {
@@ -131,7 +132,7 @@ static int ppm_read_row(struct mafat_image_decoder *base, uint8_t *row,
   return MAFAT_OK;
 }
 
-/* Further pictures in the file are ignored. */
+/* Checks nothing: a file may contain more pictures, which are ignored. */
 static int ppm_finish(struct mafat_image_decoder *base, struct mafat_diagnostic *d)
 {
   (void)base, (void)d;

@@ -1,6 +1,8 @@
 /* Reads a file of raw elements or a .npy file as the input of a run. Called by api/inputs.c and
- * api/model.c; api/footprint.c predicts its memory. The executor requests rows through struct
- * mafat_input_source. Maps buffers, and reads ahead asynchronously (runner/weights/reads.h). */
+ * api/model.c, and by the executor, which requests rows through struct mafat_input_source;
+ * api/footprint.c asks how much memory it needs. Reads the file ahead of use, asynchronously
+ * (runner/weights/reads.h); writes the input in the arena; maps buffers, which closing unmaps
+ * unless keeps_memory is set. */
 #include "runner/image/raw_input.h"
 
 #include "runner/image/npy.h"
@@ -13,13 +15,13 @@
 #include <sys/stat.h>
 
 enum {
-  /* bytes of all buffers: for 608 x 608 x 3 floats, two bands then have 16 rows each, and a read
-   * has 40 KB */
+  /* bytes of all read buffers together: for 608 x 608 x 3 floats, there is room for two bands of 16
+   * rows, and a read has 40 KB */
   ROOM = 256 << 10,
-  /* the same for floats that are read into an 8-bit input: small, because it is rare, but all
-   * predictions include it */
+  /* bytes of all read buffers if floats are read into an 8-bit input: less, because this is rare,
+   * but counted in the predicted memory of every 8-bit input */
   NUMBERS_ROOM = 64 << 10,
-  READS_BYTES = 32 << 10 /* records of the reads, in this process and in the kernel */
+  READS_BYTES = 32 << 10 /* memory of the read queue, in this process and in the kernel */
 };
 
 /* ---- bands ---- */
@@ -29,13 +31,14 @@ static size_t row_bytes(const struct mafat_raw_input *r)
   return (size_t)mafat_dtype_bytes(r->type, r->order->row_elements);
 }
 
-/* 64 bits: may exceed the address space of a 32-bit process, which still reads it by rows. */
+/* Returns the bytes of all elements of the file. Has 64 bits, because they may exceed the address
+ * space of a 32-bit process, which can nevertheless read them row by row. */
 static uint64_t elements_bytes(const struct mafat_raw_input *r)
 {
   return (uint64_t)row_bytes(r) * (uint64_t)r->order->rows * (uint64_t)r->order->planes;
 }
 
-/* True for 8-bit types, which are copied to the map unchanged. */
+/* True for 8-bit types, whose elements are not converted to floats. */
 static bool is_number(enum mafat_dtype type)
 {
   return type == MAFAT_I8 || type == MAFAT_U8;
@@ -46,23 +49,25 @@ static size_t room_of(const struct mafat_raw_input *r)
   return r->type == MAFAT_F32 && is_number(r->order->type) ? NUMBERS_ROOM : ROOM;
 }
 
-/* Number of reads of a band. */
+/* Returns the number of reads of a band: one for each group of band_planes planes. */
 static int n_groups(const struct mafat_raw_input *r)
 {
   return (r->order->planes + r->band_planes - 1) / r->band_planes;
 }
 
-/* Returns the most bytes of an aligned read of that many rows. */
+/* Returns the most bytes that an aligned read of this many rows of a plane may have. */
 static size_t read_bytes(const struct mafat_raw_input *r, int rows)
 {
   const size_t a = MAFAT_FETCH_ALIGNMENT;
   return ((size_t)rows * row_bytes(r) + 2 * a - 2) / a * a;
 }
 
-/* Chooses the rows of a band and the number of buffers. If two bands fit, each is read completely,
- * with one read for each plane. Otherwise a read has a single row, and there are as many buffers as
- * fit. Whole planes are contiguous in the file, so several are read at once: all if they fit;
- * planes of one row, as many as fit half of the buffers. */
+/* Chooses the rows of a band, the planes of a read, and the number of read buffers, for room_of(r)
+ * bytes of buffers. If there is room for two bands of several rows, there is one read for each
+ * plane of a band. Else a read has a single row, and there are as many buffers as there is room
+ * for. If a read has all rows of a plane, it may have several planes, because they are contiguous
+ * in the file: all if there are many and they fit, or, of planes with a single row, as many as fit
+ * in half of the room. */
 static void cut(struct mafat_raw_input *r)
 {
   const struct mafat_file_order *o = r->order;
@@ -98,8 +103,8 @@ static size_t places_bytes(const struct mafat_raw_input *r)
   return (size_t)r->n_places * r->read_bytes;
 }
 
-/* Returns the bytes of the read buffers, plus a row of floats if the file's elements need
- * conversion. */
+/* Returns the bytes of the read buffers and, if the file's elements must be converted to floats, of
+ * a row of floats. */
 static size_t memory_bytes(const struct mafat_raw_input *r)
 {
   return places_bytes(r) +
@@ -113,7 +118,7 @@ static size_t bytes_of_type(const struct mafat_file_order *order, enum mafat_dty
   return memory_bytes(&r) + READS_BYTES;
 }
 
-/* Returns the larger of two sizes, because a .npy file may have floats for a quantized input. */
+/* Returns the larger of two sizes: a .npy file may have floats although the input is quantized. */
 size_t mafat_raw_input_bytes(const struct mafat_file_order *order)
 {
   size_t own = bytes_of_type(order, order->type), floats = bytes_of_type(order, MAFAT_F32);
@@ -127,7 +132,7 @@ static const char *name_elements(const struct mafat_raw_input *r)
   return r->type == MAFAT_F32 ? "floats" : mafat_dtype_name(r->type);
 }
 
-/* Formats "3 x 416 x 416". */
+/* Writes the dimensions to `text`, such as "3 x 416 x 416", and returns it. */
 static const char *name_dims(const struct mafat_file_order *o, char *text, size_t capacity)
 {
   size_t n = 0;
@@ -160,7 +165,8 @@ static int check_file(struct mafat_raw_input *r, struct mafat_file_state *state,
                       (unsigned long long)elements_bytes(r), name_dims(r->order, dims, sizeof dims),
                       name_elements(r));
   *state = mafat_file_state(&st);
-  /* A file of exactly the elements' size is raw, whatever its first bytes are. */
+  /* If the file has exactly as many bytes as the elements, it is raw, whatever its first bytes
+   * are. */
   if ((uint64_t)st.st_size != elements_bytes(r)) {
     int code = mafat_npy_read(r->path, &r->order->view, &r->type, &r->begin, d);
     if (code) return code;
@@ -168,7 +174,7 @@ static int check_file(struct mafat_raw_input *r, struct mafat_file_state *state,
   return check_size(r, (uint64_t)st.st_size, d);
 }
 
-/* Detects that the file was replaced or changed after its header was read. */
+/* Fails if the file was replaced or changed after its header was read. */
 static int check_opened(const struct mafat_raw_input *r, const struct mafat_file_state *looked_at,
                         struct mafat_diagnostic *d)
 {
@@ -190,7 +196,7 @@ static void give_memory_back(struct mafat_raw_input *r)
 
 static int take_memory(struct mafat_raw_input *r, struct mafat_diagnostic *d)
 {
-  /* memory kept from a file of another type has the wrong size */
+  /* memory that was kept from a file of another type may have the wrong size */
   if (r->memory != MAP_FAILED && r->memory_bytes != memory_bytes(r)) give_memory_back(r);
   r->memory_bytes = memory_bytes(r);
   if (r->memory == MAP_FAILED)
@@ -235,7 +241,7 @@ void mafat_raw_input_close(struct mafat_raw_input *r)
 
 /* ---- reading ---- */
 
-/* Returns the file offset of a read. */
+/* Returns the file offset of read `number`. */
 static uint64_t offset_of(const struct mafat_raw_input *r, long long number)
 {
   const struct mafat_file_order *o = r->order;
@@ -281,7 +287,7 @@ static int await(struct mafat_raw_input *r, long long number, struct mafat_diagn
   return code;
 }
 
-/* Returns element i of a row, which may be unaligned, as a float. */
+/* Returns element i of a row of integers as a float. The row may be unaligned. */
 static float integer_value(const char *row, size_t i, enum mafat_dtype type)
 {
   int32_t narrow;
@@ -291,7 +297,8 @@ static float integer_value(const char *row, size_t i, enum mafat_dtype type)
   return type == MAFAT_I64 ? (float)wide : (float)narrow;
 }
 
-/* Returns a row of a plane as floats. Integers of more than 24 bits are rounded. */
+/* Returns a row of a plane as floats; converts integers, of which those above 24 bits are
+ * rounded. */
 static const float *row_of_floats(const struct mafat_raw_input *r, const char *row)
 {
   float *floats = (float *)(r->memory + places_bytes(r));
@@ -300,8 +307,8 @@ static const float *row_of_floats(const struct mafat_raw_input *r, const char *r
   return floats;
 }
 
-/* Copies rows of the map from a band that begins with row `first`. If the file has a single row
- * with all of the map, copies them from that. */
+/* Sets rows of the input from a band of one plane, `bytes`, which begins with row `first`. If the
+ * file has a single row with the whole map, `bytes` is that row. */
 static void take_floats(const struct mafat_raw_input *r, struct mafat_executor *e, int plane,
                         struct mafat_span rows, const char *bytes, int first)
 {
@@ -328,12 +335,12 @@ static void take_numbers(const struct mafat_raw_input *r, struct mafat_executor 
         bytes + (o->rows < o->shape.h ? 0 : (size_t)(y - first) * row_bytes(r)));
 }
 
-/* Copies rows of the map from one band of one plane. */
+/* Waits for the read that has these rows of a plane, and sets the input's rows. */
 static int take_rows(struct mafat_raw_input *r, struct mafat_executor *e, int plane,
                      struct mafat_span rows, struct mafat_diagnostic *d)
 {
   const struct mafat_file_order *o = r->order;
-  bool whole = o->rows < o->shape.h; /* one row of the file holds all */
+  bool whole = o->rows < o->shape.h; /* the file has a single row with the whole map */
   int band = whole ? 0 : rows.begin / r->band_rows, first = band * r->band_rows;
   long long number = (long long)band * n_groups(r) + plane / r->band_planes;
   int code = await(r, number, d), in_group = plane % r->band_planes;
@@ -350,7 +357,7 @@ static int take_rows(struct mafat_raw_input *r, struct mafat_executor *e, int pl
   return MAFAT_OK;
 }
 
-/* Copies the only pixel of a map from a group of planes: its channels are contiguous. */
+/* Sets the input if it is a single pixel: each group of planes has contiguous channels of it. */
 static int take_pixel(struct mafat_raw_input *r, struct mafat_executor *e,
                       struct mafat_diagnostic *d)
 {
@@ -367,7 +374,8 @@ static int take_pixel(struct mafat_raw_input *r, struct mafat_executor *e,
   return MAFAT_OK;
 }
 
-/* True if the map is one pixel of floats, which the file has as floats too. */
+/* True if the input is a single pixel of several float channels, which are planes of floats in the
+ * file. */
 static bool is_pixel(const struct mafat_raw_input *r)
 {
   const struct mafat_shape *s = &r->order->shape;

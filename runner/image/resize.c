@@ -1,10 +1,12 @@
-/* Computes resampling taps along an axis, and grey rows. Called by runner/image/image.c; the grey
- * conversion also by frame.c, jpeg.c, pixels.c and ppm.c. Pure functions. */
+/* Computes the taps with which an axis is resized, and converts rows to grey. Called by
+ * runner/image/image.c; bmp.c, frame.c, jpeg.c, pixels.c and ppm.c call the conversion to grey.
+ * Touches only its arguments. */
 #include "runner/image/decoder.h"
 #include "runner/image/image.h"
 
-/* With one output pixel, that is the last input pixel, and the scale is not used. Darknet does so
- * for columns, but divides by zero for rows. Without output pixels the input is all padding. */
+/* If the axis is resized to one pixel, this is the last pixel of the picture, and the scale is not
+ * used. Darknet does so for columns, but divides by zero for rows. If it is resized to 0 pixels,
+ * the network's input is all padding. */
 struct mafat_image_axis mafat_image_axis_make(int from, int to, int at, int in)
 {
   struct mafat_image_axis axis = {from, to, at < 0 ? -at : 0, to < in ? to : in, 0};
@@ -33,9 +35,9 @@ struct mafat_resample_tap mafat_image_column_tap(const struct mafat_image_axis *
   return tap_between(axis, i);
 }
 
-/* The last output row has no second input row, as in Darknet. If rounding puts its position
- * slightly before the last input row, the weights are for example 0.0001 and 0, and the row is
- * almost black. This is kept, because networks were trained on it. */
+/* Computes the last resized row from a single row of the picture, as Darknet does. If rounding
+ * puts its position slightly before the picture's last row, the weights are for example 0.0001 and
+ * 0, and the row is almost black. This is kept, because networks were trained with it. */
 struct mafat_resample_tap mafat_image_row_tap(const struct mafat_image_axis *axis, int i)
 {
   if (axis->to == 1) return tap_at_last(axis);

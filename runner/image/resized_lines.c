@@ -1,21 +1,23 @@
-/* Resamples lines of a picture in segments of as many pixels as fit a kernel's buffer. Called by
- * runner/image/image.c. Allocates nothing; calls the kernels of runner/kernels. */
+/* Resizes lines of a picture with the kernels of runner/kernels, in segments of as many pixels as a
+ * kernel's buffer can hold. Called by runner/image/image.c. Touches only its arguments. */
 #include "runner/image/decoder.h"
 #include "runner/kernels/frame_rows.h"
 
 #include <string.h>
 
-/* Returns the output pixels whose input fits the buffer. */
+/* Returns the number of resized pixels for which the stored pixels fit in a kernel's buffer. */
 static int pixels_at_once(const struct mafat_image_across *across)
 {
-  enum { ENDS = 4 }; /* neighbours at both ends, and rounding */
+  enum { ENDS = 4 }; /* additional stored pixels: neighbours at both ends, and rounding */
   const struct mafat_image_axis *axis = &across->axis;
   const float most = MAFAT_RESAMPLE_BYTES / 3 - ENDS;
   return axis->scale * (float)axis->n <= most ? axis->n : 1 + (int)(most / axis->scale);
 }
 
-/* Sets the range of stored bytes that the taps read. Positions of taps are monotonic, except that
- * the last one's second pixel may be before that of the tap before it (mafat_image_row_tap). */
+/* Sets c->begin and c->n_bytes to the range of stored bytes that the taps read. Positions of taps
+ * are monotonic, except that the second pixel of the last tap may be before the second pixel of the
+ * tap before it (mafat_image_row_tap). So it is enough to look at the first tap and the last
+ * two. */
 static void find_bytes(struct mafat_resample_call *c)
 {
   const struct mafat_resample_tap *head = c->taps, *tail = c->taps + c->n_pixels - 1,
@@ -91,7 +93,7 @@ bool mafat_image_plane_taps(struct mafat_plane_taps *planes, const struct mafat_
     struct mafat_plane_taps *p = &planes[x / MAFAT_PLANE_PIXELS];
     const int half = x / FOUR % 2, least = least_of(taps + x, n - x < FOUR ? n - x : FOUR);
     p->at[half] = least / channels;
-    if (half == 0) p->at[1] = p->at[0]; /* default for a group without a second half */
+    if (half == 0) p->at[1] = p->at[0]; /* in case the group has no second half */
     for (int i = half * FOUR; i < MAFAT_PLANE_PIXELS; i++) {
       const int at = x / MAFAT_PLANE_PIXELS * MAFAT_PLANE_PIXELS + i;
       const struct mafat_resample_tap *tap = &taps[at < n && at < x + FOUR ? at : x];
@@ -108,7 +110,7 @@ bool mafat_image_plane_taps(struct mafat_plane_taps *planes, const struct mafat_
   return true;
 }
 
-/* Returns the number of groups of MAFAT_PLANE_PIXELS pixels in a plane's line. */
+/* Returns the number of groups of MAFAT_PLANE_PIXELS pixels in n pixels. */
 static int eights(int n)
 {
   return (n + MAFAT_PLANE_PIXELS - 1) / MAFAT_PLANE_PIXELS;

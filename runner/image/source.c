@@ -1,6 +1,7 @@
-/* Reads a picture's file through one small buffer and limits its page cache. Called by the decoders
- * of runner/image. Reads with pread and preadv2, and advises the kernel with posix_fadvise; closes
- * the descriptor. */
+/* Reads a picture's file through one small buffer, limits how much of it is in the page cache, and
+ * reads the EXIF orientation. Called by image.c and the decoders in runner/image. Reads with pread
+ * and preadv2; reads ahead and drops pages of the page cache with posix_fadvise; closes the
+ * descriptor. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -29,9 +30,9 @@ static void take_bytes(struct mafat_image_source *source, ssize_t got)
   source->left = (size_t)got;
 }
 
-/* Reads bytes only if they are in the page cache, so that the cache does not grow. Returns 1; 0 at
- * the end of the file; -1 if they are not cached, or that is unknown. (preadv2 of Linux 5.9 and
- * 5.10 may return 0 before the end.) */
+/* Reads the next bytes into the buffer, but only if they are in the page cache, so that the cache
+ * does not grow. Returns 1; 0: the file has ended; -1: they are not cached, or this is unknown.
+ * (preadv2 of Linux 5.9 and 5.10 may return 0 before the end.) */
 static int fill_from_cache(struct mafat_image_source *source)
 {
 #ifdef RWF_NOWAIT
@@ -51,11 +52,12 @@ static bool is_large(const struct mafat_image_source *source)
   return source->opened.known && source->opened.bytes > (uint64_t)source->window;
 }
 
-/* Reads ahead in small steps and drops pages after use. Otherwise the pages that we read, and the
- * kernel's read-ahead of megabytes, would fill the cgroup. Small files stay cached. */
+/* Called before each read of bytes that may not be cached. Asks the kernel to read ahead in small
+ * steps, and drops pages after use. Without this, the pages that we read, and the megabytes that
+ * the kernel reads ahead, would fill the cgroup's memory. Small files stay cached. */
 static void mind_page_cache(struct mafat_image_source *source)
 {
-  off_t piece = source->window / 4; /* two quarters are ahead of the reader, one is after it */
+  off_t piece = source->window / 4; /* up to two quarters are read ahead; used pages have one */
   if (!source->missed) source->ours = source->dropped = source->asked = source->position;
   source->missed = true;
   if (source->position + piece >= source->asked) {
@@ -63,8 +65,8 @@ static void mind_page_cache(struct mafat_image_source *source)
     posix_fadvise(source->fd, source->asked, end - source->asked, POSIX_FADV_WILLNEED);
     source->asked = end;
   }
-  /* Drops more often than once per quarter, because pages in use by others, or in larger folios,
-   * stay until the next time. */
+  /* Drops more often than once for each quarter, because pages that others use, or that are part of
+   * a larger folio, are not dropped at first, but perhaps the next time. */
   if (!is_large(source) || source->position - source->dropped < piece / 2) return;
   posix_fadvise(source->fd, source->ours, source->position - source->ours, POSIX_FADV_DONTNEED);
   source->dropped = source->position;
@@ -73,7 +75,7 @@ static void mind_page_cache(struct mafat_image_source *source)
 off_t mafat_image_source_drop(const struct mafat_image_source *source, off_t from, off_t to)
 {
   if (!is_large(source) || to - from < source->window / 2) return from;
-  /* a partial page is not dropped; it is needed next */
+  /* the last page is not dropped if it is only partly in the range: it is needed next */
   off_t page = (off_t)sysconf(_SC_PAGESIZE), whole = to / page * page;
   posix_fadvise(source->fd, from, whole - from, POSIX_FADV_DONTNEED);
   return whole;
@@ -92,7 +94,7 @@ int mafat_image_source_fill(struct mafat_image_source *source)
   struct stat st;
   if (source->fd < 0) return 0;
   if (source->position == 0) {
-    posix_fadvise(source->fd, 0, 0, POSIX_FADV_RANDOM); /* no read-ahead but ours */
+    posix_fadvise(source->fd, 0, 0, POSIX_FADV_RANDOM); /* only we read ahead, not the kernel */
     if (fstat(source->fd, &st) == 0) source->opened = mafat_file_state(&st);
     source->window = MAFAT_IMAGE_FILE_WINDOW;
   }
@@ -116,8 +118,8 @@ bool mafat_image_source_changed(const struct mafat_image_source *source)
   return !mafat_file_state_same(&now, &source->opened);
 }
 
-/* A TIFF structure in a file. A few bytes at a time are read, because EXIF may have 64 kB and only
- * one number is needed. */
+/* A TIFF structure of `length` bytes at an offset of a file. It is read a few bytes at a time,
+ * because EXIF data may have 64 kB and only one number is needed. */
 struct tiff {
   int fd;
   off_t offset;

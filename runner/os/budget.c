@@ -1,12 +1,12 @@
-/* Determines the memory budget from what is free in cgroups or available in the machine. Called by
- * api/choose.c and api/dry_run.c if no budget was given, by calibration
- * (runner/calibrate/calibrate.c), by runner/os/lock.c and by `mafat doctor`. Reads /proc and /sys;
+/* Determines the memory budget from the free memory of cgroups or the available memory of the
+ * machine. Called by api/choose.c and api/dry_run.c if no budget was given, by
+ * runner/calibrate/calibrate.c, runner/os/lock.c and programs/mafat/doctor.c. Reads /proc and /sys;
  * allocates nothing. */
 #include "runner/os/budget.h"
 
 #include "runner/os/groups.h"
 
-/* Subtracts the part that is left to other processes. */
+/* Returns the available memory minus the part that is left to other processes. */
 static uint64_t without_others(uint64_t available)
 {
   uint64_t left = available / MAFAT_BUDGET_SHARE;
@@ -15,7 +15,8 @@ static uint64_t without_others(uint64_t available)
   return available - left;
 }
 
-/* Saturates: a 32-bit process may run on a machine with more memory than it can address. */
+/* Limits bytes to SIZE_MAX, because a 32-bit process may run on a machine with more memory than it
+ * can address. */
 static size_t to_size(uint64_t bytes)
 {
   return bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;

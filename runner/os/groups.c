@@ -1,7 +1,7 @@
 /* Finds this process's cgroups, their free memory, processor quota and pressure file. Called by
- * api/choose.c, runner/calibrate/calibrate.c, runner/os/budget.c, headroom.c and pressure.c, and by
- * `mafat doctor`. Reads /proc and /sys through the stack; caches the mounts of this system once per
- * process. */
+ * api/choose.c, runner/calibrate/calibrate.c, programs/mafat/doctor.c, and runner/os (budget.c,
+ * headroom.c, pressure.c). Reads /proc and /sys; allocates nothing. Keeps the mounts of this system
+ * in a static variable, which the first call fills. */
 #include "runner/os/groups.h"
 
 #include "base/part.h"
@@ -46,20 +46,21 @@ void mafat_groups_find_memory(struct mafat_machine_memory *m, const char *root)
 
 /* ---- cgroups ---- */
 
-/* Kinds of hierarchies; v1 may mount several controllers in one. */
+/* Kinds of cgroup hierarchies. A v1 hierarchy may have several controllers, and then is of several
+ * kinds. */
 enum { V2 = 1, V1_MEMORY = 2, V1_CPU = 4 };
 
-/* A cgroup hierarchy, and this process's path in it. */
+/* A cgroup hierarchy, and the path of this process's cgroup in it. */
 struct hierarchy {
   int kinds;
   char path[MAFAT_PATH_ROOM];
 };
 
-/* A mount of such a hierarchy, from /proc/self/mountinfo. */
+/* A mount of a hierarchy, from /proc/self/mountinfo. */
 struct mount {
   int kinds;
-  char root[MAFAT_PATH_ROOM];  /* cgroup that is mounted */
-  char point[MAFAT_PATH_ROOM];
+  char root[MAFAT_PATH_ROOM];  /* path of the cgroup that is mounted */
+  char point[MAFAT_PATH_ROOM]; /* folder where it is mounted */
 };
 
 static bool has_word(const char *list, const char *word)
@@ -76,7 +77,8 @@ static int v1_kinds(const char *controllers)
          (has_word(controllers, "cpu") ? V1_CPU : 0);
 }
 
-/* Parses "4:cpu,memory:/a/b", or "0::/a/b" for v2. */
+/* Parses a line of /proc/self/cgroup, such as "4:cpu,memory:/a/b", or "0::/a/b" for v2. False: it
+ * is of no kind that we need. */
 static bool read_group(struct hierarchy *h, char *line)
 {
   char *controllers = strchr(line, ':');
@@ -111,7 +113,9 @@ static char *next_field(char **rest)
   return field;
 }
 
-/* Parses "36 35 0:31 ROOT POINT rw,noatime master:1 - cgroup cgroup rw,memory". */
+/* Parses a line of mountinfo, such as
+ * "36 35 0:31 ROOT POINT rw,noatime master:1 - cgroup cgroup rw,memory". False: it is no mount of a
+ * hierarchy that we need. */
 static bool read_mount(struct mount *m, char *line)
 {
   char *fields[5], *rest = line, *field;
@@ -130,16 +134,16 @@ static bool read_mount(struct mount *m, char *line)
 
 enum { UNREAD, BEING_READ, READ, TOO_LONG };
 
-/* Mounts of this system, read once per process. */
+/* Mounts of this system, read once in a process. */
 static struct {
   atomic_int state;
-  size_t bytes;
-  char texts[1 << 10]; /* per mount: kinds, root, NUL, point, NUL */
+  size_t bytes;        /* bytes used in texts; SIZE_MAX: the mounts do not fit */
+  char texts[1 << 10]; /* for each mount: kinds (a byte), root, NUL, point, NUL */
 } known;
 
 /* Iterator over mounts. */
 struct mounts {
-  bool is_known;
+  bool is_known;        /* iterates over known.texts, else over /proc/self/mountinfo */
   size_t next;          /* offset in known.texts */
   struct mafat_lines l; /* open if the mounts are not cached */
 };
@@ -168,7 +172,7 @@ static void read_known(struct mafat_lines *l)
   known.state = known.bytes == SIZE_MAX ? TOO_LONG : opened ? READ : UNREAD;
 }
 
-/* Returns false if the mounts cannot be read. */
+/* Starts iterating. False: the mounts cannot be read. */
 static bool open_mounts(struct mounts *all, const char *root)
 {
   int unread = UNREAD;
@@ -195,28 +199,30 @@ static bool next_mount(struct mounts *all, struct mount *m)
 
 /* ---- levels ---- */
 
-/* A cgroup between the process's own and the outermost visible one. */
+/* The process's own cgroup, or one of its visible ancestors. Its folder is root, then point, then
+ * the first `length` bytes of path. */
 struct level {
-  const char *root, *point, *path; /* folder: root, point and the first `length` bytes of path */
-  int length, whole;               /* whole: length of the process's own cgroup */
+  const char *root, *point, *path;
+  int length, whole;               /* whole: `length` for the process's own cgroup */
   bool v2;
 };
 
-/* Hierarchies to search, and the function called for each level, from the inside out. */
+/* A search of hierarchies of some kinds: calls `take` for each level, from the process's own cgroup
+ * outwards. */
 struct search {
-  int kinds; /* of hierarchies */
-  const char *v1_folder;
+  int kinds;
+  const char *v1_folder; /* usual folder of the v1 hierarchy, if mounts cannot be read */
   void (*take)(const struct level *l, void *found);
-  void *found;
+  void *found;           /* passed to `take` */
 };
 
-/* True if the path leaves the visible cgroup namespace, so that it has no name. */
+/* True if the cgroup is outside of the visible cgroup namespace, so that it has no path here. */
 static bool leads_out(const char *path)
 {
   return strncmp(path, "/..", 3) == 0 && (path[3] == '/' || path[3] == '\0');
 }
 
-/* Returns the path relative to the mounted cgroup; NULL if it is not below it. */
+/* Returns the path relative to cgroup `root`, which is mounted. NULL: the path is not below it. */
 static const char *below(const char *path, const char *root)
 {
   size_t n = strcmp(root, "/") == 0 ? 0 : strlen(root);
@@ -224,7 +230,7 @@ static const char *below(const char *path, const char *root)
   return leads_out(path + n) ? NULL : path + n;
 }
 
-/* Writes the path of a level's file; file "": its folder. False: it is too long. */
+/* Writes the path of a level's file or, if `file` is "", of its folder. False: it is too long. */
 static bool name_file(char path[MAFAT_PATH_ROOM], const struct level *l, const char *file)
 {
   int n = snprintf(path, MAFAT_PATH_ROOM, "%s%s%.*s%s%s", l->root, l->point, l->length, l->path,
@@ -238,14 +244,14 @@ static bool read_number(const struct level *l, const char *file, const char *key
   return name_file(path, l, file) && mafat_groups_number("", path, key, value);
 }
 
-/* Opens a file of a level; -1: there is none. */
+/* Opens a file of a level. -1: it cannot be opened. */
 static int open_file(const struct level *l, const char *file)
 {
   char path[MAFAT_PATH_ROOM];
   return name_file(path, l, file) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 }
 
-/* Reads a short file of a level, "" if it is empty. False: there is none. */
+/* Reads a short file of a level. False: it cannot be opened. */
 static bool read_text(const struct level *l, const char *file, char *text, size_t capacity)
 {
   int fd = open_file(l, file);
@@ -255,7 +261,8 @@ static bool read_text(const struct level *l, const char *file, char *text, size_
   return true;
 }
 
-/* Visits cgroup `path` and its mounted ancestors. */
+/* Calls s->take for cgroup `path` and its ancestors, up to the cgroup that is mounted at
+ * `point`. */
 static void visit(const struct search *s, const char *root, const char *point, const char *path,
                   bool v2)
 {
@@ -269,8 +276,9 @@ static void visit(const struct search *s, const char *root, const char *point, c
   }
 }
 
-/* Visits the levels in a hierarchy's mounts: in those that contain the process's cgroup or, with
- * `any`, in every mount. True if there was such a mount. */
+/* Calls s->take for the levels in each mount of a hierarchy that contains the process's cgroup.
+ * any: calls it for the mounted cgroup itself, in every mount of the hierarchy. False: there is no
+ * such mount. */
 static bool visit_mounts(const struct search *s, const char *root, const struct hierarchy *h,
                          bool any)
 {
@@ -288,8 +296,8 @@ static bool visit_mounts(const struct search *s, const char *root, const struct 
   return visited;
 }
 
-/* In a container, its own cgroup may be mounted under another name than the process sees: then
- * every mount counts. If mounts cannot be read, tries the usual folders. */
+/* In a container, the container's cgroup may be mounted although the process sees another path of
+ * its cgroup: then every mount counts. If mounts cannot be read, tries the usual folders. */
 static void visit_hierarchy(const struct search *s, const char *root, const struct hierarchy *h)
 {
   if (visit_mounts(s, root, h, false) || visit_mounts(s, root, h, true)) return;
@@ -308,7 +316,7 @@ static void visit_all(const struct search *s, const char *root)
   if (mafat_lines_open(&l, root, "/proc/self/cgroup")) {
     while (mafat_lines_next(&l))
       if (read_group(&h, l.line) && h.kinds & s->kinds) visit_hierarchy(s, root, &h);
-  } else { /* without /proc: what a container sees is its own */
+  } else { /* without /proc, assumes that the mounted cgroups are the process's own */
     h = (struct hierarchy){.kinds = V2 | V1_MEMORY | V1_CPU};
     visit_hierarchy(s, root, &h);
   }
@@ -319,14 +327,15 @@ static void visit_all(const struct search *s, const char *root)
 /* Bytes charged to a cgroup and its descendants. */
 struct charged {
   uint64_t all;
-  /* file: droppable pages, of which some are mapped; kernel and before: not droppable */
+  /* FILES: pages of files, which the kernel can drop; MAPPED: those of them that are mapped;
+   * UNEVICTABLE to KERNEL: memory that the kernel cannot drop */
   enum { FILES, MAPPED, UNEVICTABLE, SHARED, ANONYMOUS, KERNEL, N_PARTS } part;
-  uint64_t of[N_PARTS];
-  unsigned known; /* bits of the parts that the kernel reports */
+  uint64_t of[N_PARTS]; /* [part] */
+  unsigned known; /* bits 1 << part: the kernel reports this part */
 };
 
-/* Adds a line of memory.stat. v1 reports a cgroup's own figures first, then totals with its
- * descendants; some names differ. */
+/* Adds a line of memory.stat. v1 reports first the cgroup's own numbers, then totals that include
+ * its descendants, which are used; some names differ from v2. */
 static void add_stat(struct charged *c, const char *line, bool v2)
 {
   static const struct { char part, key[15]; } rows[] = {
@@ -358,8 +367,9 @@ static bool read_charged(struct charged *c, const struct level *l)
   return true;
 }
 
-/* Returns the bytes that cannot be dropped. The counter includes pages that each processor charged
- * ahead; the sum of the parts does not, but is late. The smaller one is nearer. */
+/* Returns the bytes that the kernel cannot drop. c->all includes pages that each processor has
+ * charged in advance. The sum of the parts does not, but it is updated late. The smaller number is
+ * nearer to the truth. */
 static uint64_t held_bytes(const struct charged *c)
 {
   const unsigned needed = 1u << SHARED | 1u << ANONYMOUS | 1u << KERNEL;
@@ -368,8 +378,8 @@ static uint64_t held_bytes(const struct charged *c)
   return (c->known & needed) == needed && sum < held ? sum : held;
 }
 
-/* True if this process is the only one at its own level or, at an outer level, if all processes are
- * in the child that contains it. */
+/* own: l is the process's own cgroup; true if no other process is in it. Else true if all processes
+ * of l are in the child that contains this process. */
 static bool contains_only(const struct level *l, bool own)
 {
   char text[32], expected[32] = "", folder[MAFAT_PATH_ROOM];
@@ -380,14 +390,14 @@ static bool contains_only(const struct level *l, bool own)
          st.st_nlink == (own ? 2 : 3); /* a folder is linked from itself and its children */
 }
 
-/* Search for the cgroup with the least free memory. */
+/* State of the search for the cgroup with the least free memory. */
 struct least {
-  struct mafat_limited_group *group;
-  uint64_t machine_bytes; /* limits from there on are none */
-  bool alone;             /* this process is the only one of the last level */
+  struct mafat_limited_group *group; /* the cgroup found so far */
+  uint64_t machine_bytes; /* memory of the machine; limits of at least as much do not count */
+  bool alone;             /* this process is the only one in the last level */
 };
 
-/* Returns the bytes that other processes hold at a level and that cannot be dropped. */
+/* Returns the bytes at a level that belong to other processes and that the kernel cannot drop. */
 static uint64_t others_bytes(const struct level *l, const struct charged *c, bool alone)
 {
   uint64_t own_kb = 0, held = alone ? c->of[SHARED] : held_bytes(c);
@@ -397,7 +407,9 @@ static uint64_t others_bytes(const struct level *l, const struct charged *c, boo
   return held > MAFAT_GROUPS_UNCOUNTED ? held : 0;
 }
 
-/* Among cgroups with as little free memory, the outermost wins: it is charged most. */
+/* Takes a level's limit, the number after `key` in `file`, if the level has at most as much free
+ * memory as the cgroup found so far. Among cgroups with the same free memory, the outermost is
+ * taken, because it is charged most. */
 static void take_limit(const struct level *l, const char *file, const char *key,
                        const struct least *least)
 {
@@ -414,7 +426,7 @@ static void take_limit(const struct level *l, const char *file, const char *key,
   *g = new;
 }
 
-/* True if a v1 cgroup counts its descendants' memory. Old kernels make this optional. */
+/* True if a v1 cgroup counts its descendants' memory, which is optional in old kernels. */
 static bool counts_descendants(const struct level *l)
 {
   uint64_t hierarchical;
@@ -431,7 +443,7 @@ static void take_memory(const struct level *l, void *found)
     take_limit(l, "memory.max", "", least);
     return;
   }
-  /* the kernel's own figure includes ancestors beyond the mount */
+  /* the limit that the kernel computes includes ancestors that are not visible here */
   if (own) take_limit(l, "memory.stat", "hierarchical_memory_limit ", least);
   if (own || counts_descendants(l)) take_limit(l, "memory.limit_in_bytes", "", least);
 }
@@ -449,7 +461,7 @@ void mafat_groups_find_limit(struct mafat_limited_group *group, const char *root
 
 /* ---- processors ---- */
 
-/* Lowers the number of thousandths to the quota of a level. */
+/* *found is the least quota so far, in thousandths of a processor; lowers it to a level's quota. */
 MAFAT_PART(opening) static void take_quota(const struct level *l, void *found)
 {
   uint64_t *least = found, quota_us = 0, period_us = 0;
@@ -458,7 +470,7 @@ MAFAT_PART(opening) static void take_quota(const struct level *l, void *found)
     quota_us = strtoull(text, &end, 10);
     period_us = strtoull(end, NULL, 10);
   } else if (!l->v2) {
-    read_number(l, "cpu.cfs_quota_us", "", &quota_us); /* -1: none */
+    read_number(l, "cpu.cfs_quota_us", "", &quota_us); /* the file has -1 if there is no quota */
     read_number(l, "cpu.cfs_period_us", "", &period_us);
   }
   uint64_t thousandths = period_us ? quota_us * 1000 / period_us : 0;
@@ -482,8 +494,8 @@ MAFAT_PART(opening) int mafat_groups_processors(int allowed, const char *root)
 
 /* ---- pressure ---- */
 
-/* The hierarchy's root is no cgroup: it has no type file, and its pressure is the whole
- * system's. */
+/* Opens memory.pressure of the process's own cgroup. Ignores the root of the hierarchy, which has
+ * no cgroup.type, because its pressure is that of the whole system. */
 static void take_pressure(const struct level *l, void *found)
 {
   int *fd = found, type = *fd < 0 && l->length == l->whole ? open_file(l, "cgroup.type") : -1;

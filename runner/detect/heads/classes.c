@@ -1,14 +1,16 @@
-/* Decodes classes of the whole picture, from one score for each: probabilities, or logits, to which
- * it applies a softmax. Called by runner/detect/detect.c through its row in heads.c. */
+/* Head "classes": decodes classes of the whole picture from an output with a score for each class.
+ * Scores are probabilities, or logits, to which it applies a softmax. Called by
+ * runner/detect/detect.c and heads.c through the table in heads.c. Touches only its arguments;
+ * reads the output through them. */
 #include "runner/detect/heads/head.h"
 
 #include <limits.h>
 #include <math.h>
 
-enum { PART = 64 };
+enum { PART = 64 }; /* scores that are read at a time */
 
-/* An output with as many elements as the input is probably a picture, so "auto" does not choose
- * it. */
+/* If the output has as many elements as the input, it is probably a picture, so --decode auto does
+ * not choose this head. */
 static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
 {
   if (s->n != 1 || s->list[0].n < 2 || s->list[0].n > INT_MAX) return false;
@@ -21,7 +23,7 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
 
 /* Totals of all scores. */
 struct numbers {
-  double sum, largest, exponentials; /* exponentials: sum of exp(score - largest) */
+  double sum, largest, exponentials; /* exponentials: the sum of exp(score - largest) */
   bool shares;                       /* all scores are in 0 ... 1 */
 };
 
@@ -40,11 +42,11 @@ static void add_up(struct numbers *all, const float *part, int n)
   }
 }
 
-/* Scores in 0 ... 1 that sum to 1 are probabilities; all others are logits. */
+/* If all scores are in 0 ... 1 and their sum is 1, they are probabilities; else they are logits. */
 static void classify(const struct mafat_decoding *d, struct mafat_class_score *top, int k,
                      int *n_top)
 {
-  enum { OFF = 100 }; /* the sum may be off by 1 / OFF, because of rounding */
+  enum { OFF = 100 }; /* the sum may differ from 1 by 1 / OFF, because of rounding */
   struct numbers all = {.largest = -HUGE_VAL, .shares = true};
   float part[PART];
   for (int c = 0, n, classes = d->decoded->classes; c < classes; c += n) {

@@ -1,13 +1,14 @@
-/* Decodes FastestDet: one grid of cells. Objectness, each side of the box and each class have a map
- * with a value for each cell. Reports the best class of each box only. Called by
- * runner/detect/detect.c through its row in heads.c. */
+/* Head "fastestdet": decodes FastestDet, whose output has a value for each cell of one grid in maps
+ * of objectness, of the box's x, y, width and height, and of each class. Reports only the best
+ * class of each box. Called by runner/detect/detect.c and heads.c through the table in heads.c.
+ * Reads the output and reports boxes through decoding.h; allocates nothing. */
 #include "runner/detect/heads/head.h"
 
 #include <math.h>
 
-enum { BOX = 5 }; /* maps before the classes */
+enum { BOX = 5 }; /* number of maps before those of the classes */
 
-static const int strides[] = {16};
+static const int strides[] = {16}; /* pixels of a cell's side */
 
 static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
 {
@@ -52,7 +53,7 @@ static void decode(struct mafat_decoding *d)
     float v[BOX], best = 0, value;
     int class = 0;
     mafat_decoding_read(d, 0, number, 1, &v[0]);
-    /* the score is at most this, because a class probability is at most 1 */
+    /* the score is at most v[0]^.6, because a class probability is at most 1 */
     if (!(pow((double)v[0], .6) > (double)d->thresh)) continue;
     for (int i = 1; i < BOX; i++) mafat_decoding_read(d, 0, i * cells + number, 1, &v[i]);
     for (int c = 0; c < d->decoded->classes; c++) {

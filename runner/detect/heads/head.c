@@ -1,5 +1,6 @@
-/* Functions shared by output heads: grids of cells, boxes, classes. Called by the heads in
- * runner/detect/heads. Reads outputs through struct mafat_decoding; allocates nothing. */
+/* Functions shared by output heads: they number cells of grids, and report boxes and classes.
+ * Called by the heads in runner/detect/heads. Reads outputs and reports boxes through struct
+ * mafat_decoding; allocates nothing. */
 #include "runner/detect/heads/head.h"
 
 enum { PART = 64 }; /* elements read at a time */

@@ -1,5 +1,5 @@
-/* Table of output heads, and their choice by name or by output dimensions. Called by api/choose.c
- * when a model is opened. Sets n->decoded; allocates nothing. */
+/* Table of output heads, and the choice of one by name or by output dimensions. Called by
+ * api/choose.c when a model is opened. Sets n->decoded of the network; allocates nothing. */
 #include "runner/detect/heads/heads.h"
 
 #include "runner/detect/detect.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* In the order in which "auto" compares dimensions. */
+/* All heads, in the order in which --decode auto tries them. */
 static const struct mafat_outputs_head *const heads[] = {
     &mafat_head_classes,   &mafat_head_yunet,   &mafat_head_ssd,
     &mafat_head_ultraface, &mafat_head_nanodet, &mafat_head_yolox,
@@ -23,7 +23,8 @@ static const struct mafat_outputs_head *find_head(const char *name)
   return NULL;
 }
 
-/* Formats "scores [1, 4420, 2], boxes [1, 4420, 4]", or the number of outputs. */
+/* Writes names and dimensions of the outputs to `text`, such as "scores [1, 4420, 2], boxes
+ * [1, 4420, 4]". If there are many, writes their number instead. */
 static void describe(const struct mafat_head_shapes *s, char *text, size_t capacity)
 {
   enum { FEW = 4 };
@@ -64,7 +65,7 @@ static int list_shapes(struct mafat_head_shapes *s, struct mafat_port_facts *lis
   return n->n_outputs <= MAFAT_DECODED_OUTPUTS ? MAFAT_OK : MAFAT_ELIMIT;
 }
 
-/* Sets n->decoded if the outputs fit a head; `surely`: only if they fit no other one. */
+/* Sets n->decoded if the head can decode the outputs. surely: only if no other head can. */
 static bool try_head(struct mafat_network *n, const struct mafat_head_shapes *s,
                      const struct mafat_outputs_head *head, bool surely)
 {
@@ -88,7 +89,7 @@ static int refuse(const struct mafat_network *n, const struct mafat_head_shapes 
                     head->name, head->expects, found);
 }
 
-/* Sets n->decoded for a network with outputs; head NULL: "auto". */
+/* Sets n->decoded for a network with outputs. If head is NULL, chooses one ("auto"). */
 static int choose(struct mafat_network *n, const struct mafat_outputs_head *head,
                   struct mafat_diagnostic *d)
 {

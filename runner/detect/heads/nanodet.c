@@ -1,16 +1,18 @@
-/* Decodes NanoDet and NanoDet-Plus. Each cell has a score for each class and, for each side of its
- * box, a distribution of the side's distance in cells. Called by runner/detect/detect.c
- * through its row in heads.c. */
+/* Head "nanodet": decodes NanoDet and NanoDet-Plus. Each cell has a score for each class and, for
+ * each side of its box, a distribution of the side's distance from the cell, in cells. Called by
+ * runner/detect/detect.c and heads.c through the table in heads.c. Reads the output and reports
+ * boxes through decoding.h; allocates nothing. */
 #include "runner/detect/heads/head.h"
 
 #include <math.h>
 
-/* DISTANCES: values of the distribution, for distances 0 to 7; COCO: classes of that data set */
+/* DISTANCES: logits of a distribution, for distances 0 to 7; BOX: logits of a box; COCO: number of
+ * classes of that data set */
 enum { DISTANCES = 8, SIDES = 4, BOX = SIDES * DISTANCES, COCO = 80 };
 
 static const int strides[] = {8, 16, 32, 64};
 
-/* NanoDet-Plus has a fourth grid. */
+/* NanoDet-Plus has a fourth grid, of stride 64. */
 static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
 {
   static const int64_t dims[] = {1, -1, -1};
@@ -43,7 +45,7 @@ static float within(float value, float most)
   return value < 0 ? 0 : value > most ? most : value;
 }
 
-/* Reports left, top, right and bottom, clamped to the input. */
+/* Reports a box, clamped to the input. first: index of its first logit in the output. */
 static bool emit_box(struct mafat_decoding *d, uint32_t number, long long first)
 {
   float v[BOX], side[SIDES];

@@ -1,7 +1,8 @@
-/* Decodes outputs of TFLite_Detection_PostProcess and similar operators: corners of boxes (top,
- * left, bottom, right) in fractions of the input; classes; scores in descending order; number of
- * boxes. The operator has applied its own threshold and suppression. Called by
- * runner/detect/detect.c through its row in heads.c. */
+/* Head "ssd": decodes the outputs of TFLite_Detection_PostProcess and similar operators: corners of
+ * boxes (top, left, bottom, right) in fractions of the input; classes; scores in descending order;
+ * number of boxes. The operator has already applied its own threshold and suppression. Called by
+ * runner/detect/detect.c and heads.c through the table in heads.c. Reads the outputs and reports
+ * boxes through decoding.h; allocates nothing. */
 #include "runner/detect/heads/head.h"
 
 enum { BOXES, CLASSES, SCORES, COUNT };

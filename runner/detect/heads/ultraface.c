@@ -1,6 +1,7 @@
-/* Decodes Ultra-Light-Fast-Generic-Face-Detector: for each box the probabilities of background and
- * face, and its corners in fractions of the input. Called by runner/detect/detect.c through its row
- * in heads.c. */
+/* Head "ultraface": decodes Ultra-Light-Fast-Generic-Face-Detector, which has for each box the
+ * probabilities of background and face, and its corners in fractions of the input. Called by
+ * runner/detect/detect.c and heads.c through the table in heads.c. Reads the outputs and reports
+ * boxes through decoding.h; allocates nothing. */
 #include "runner/detect/heads/head.h"
 
 enum { SCORES, BOXES };

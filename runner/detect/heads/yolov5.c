@@ -1,9 +1,10 @@
-/* Decodes exported YOLOv5 and v7: a row for each box, with center and size in pixels (or fractions)
- * of the input, objectness and classes. Reports the best class of each box only, as their programs
- * do. Called by runner/detect/detect.c through its row in heads.c. */
+/* Head "yolov5": decodes exported YOLOv5 and v7, whose output has a row for each box: center and
+ * size in pixels (or fractions) of the input, objectness, classes. Reports only the best class of
+ * each box, as the programs of YOLOv5 do. Called by runner/detect/detect.c and heads.c through the
+ * table in heads.c. Reads the output and reports boxes through decoding.h; allocates nothing. */
 #include "runner/detect/heads/head.h"
 
-enum { BOX = 5, ANCHORS = 3 };
+enum { BOX = 5, ANCHORS = 3 }; /* values of a row before the classes; boxes of a cell */
 
 static const int strides[] = {8, 16, 32, 64};
 

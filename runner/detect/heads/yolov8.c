@@ -1,9 +1,11 @@
-/* Decodes exported YOLOv8, v9 and v11: a column for each box, a row for each of center, size and
- * class; boxes are in pixels (or fractions) of the input. Reports the best class of each box only,
- * as the original YOLO programs do. Called by runner/detect/detect.c through its row in heads.c. */
+/* Head "yolov8": decodes exported YOLOv8, v9 and v11, whose output has a column for each box, with
+ * center and size in pixels (or fractions) of the input, and classes. Reports only the best class
+ * of each box, as the original YOLO programs do. Called by runner/detect/detect.c and heads.c
+ * through the table in heads.c. Reads the output and reports boxes through decoding.h; allocates
+ * nothing. */
 #include "runner/detect/heads/head.h"
 
-enum { BOX = 4, PART = 64 };
+enum { BOX = 4, PART = 64 }; /* rows before the classes; boxes that are read at a time */
 
 static const int strides[] = {8, 16, 32};
 
@@ -22,7 +24,7 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
   return true;
 }
 
-/* Consecutive boxes and their best classes. */
+/* n consecutive boxes, from box `first` on, and their best classes with scores. */
 struct boxes {
   long long first;
   int n;
@@ -30,7 +32,7 @@ struct boxes {
   float best[PART], values[BOX][PART];
 };
 
-/* Finds the best classes row by row, in memory order. */
+/* Finds the best class of each box. Reads row by row, because a row is contiguous. */
 static void read_best(const struct mafat_decoding *d, struct boxes *b)
 {
   float row[PART];

@@ -1,6 +1,7 @@
-/* Decodes YOLOX: for each cell of three grids the offset of the box's center in the cell, the
- * logarithm of its size in cells, objectness and classes. Called by runner/detect/detect.c through
- * its row in heads.c. */
+/* Head "yolox": decodes YOLOX, whose output has for each cell of three grids: the offset of the
+ * box's center in the cell, the logarithm of its size in cells, objectness, and classes. Called by
+ * runner/detect/detect.c and heads.c through the table in heads.c. Reads the output and reports
+ * boxes through decoding.h; allocates nothing. */
 #include "runner/detect/heads/head.h"
 
 #include <math.h>
@@ -35,7 +36,7 @@ static void decode(struct mafat_decoding *d)
   }
 }
 
-/* Follows demo/ONNXRuntime of YOLOX since 0.1.1: values from 0 to 255, not scaled. */
+/* Preprocessing of demo/ONNXRuntime in YOLOX since 0.1.1: values stay from 0 to 255. */
 static const struct mafat_usual_picture usual = {
     .rule = {.swapped = true, .scale = {1, 1, 1}, .pad = 114},
     .fit = MAFAT_FIT_CORNER};

@@ -1,17 +1,19 @@
-/* Decodes YuNet: faces with five points each (the person's right eye, left eye, nose, right and
- * left corner of the mouth). Each of three grids has four outputs: two scores, whose geometric mean
- * is the confidence, a box, and points. Called by runner/detect/detect.c through its row in
- * heads.c. */
+/* Head "yunet": decodes YuNet, which detects faces with five points each (the person's right eye,
+ * left eye, nose, right and left corner of the mouth). Each of three grids has four outputs: two
+ * scores, whose geometric mean is the confidence, a box, and points. Called by
+ * runner/detect/detect.c and heads.c through the table in heads.c. Reads the outputs and reports
+ * boxes through decoding.h; allocates nothing. */
 #include "runner/detect/heads/head.h"
 
 #include <math.h>
 
+/* CLASS, OBJECT, BOXES, POINTS: position of the first grid's output in mafat_decoded.outputs */
 enum { GRIDS = 3, CLASS = 0, OBJECT = 3, BOXES = 6, POINTS = 9, N_POINTS = 5, N_OUTPUTS = 12 };
 
 static const int strides[] = {8, 16, 32};
 
-/* Returns the index of a grid's nth output with that many values for each cell; -1: there is
- * none. */
+/* Returns the index of the nth output, from 0, that has `numbers` values for each cell of a grid.
+ * -1: there is none. */
 static int find(const struct mafat_head_shapes *s, int grid, int numbers, int nth)
 {
   const int64_t dims[] = {1, mafat_cells_count(s->in_w, s->in_h, &strides[grid], 1), numbers};
@@ -40,7 +42,7 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
   return true;
 }
 
-/* Position of a box's values. */
+/* Position of a box's values in the outputs. */
 struct grid_cell {
   int grid;
   long long index; /* index of its cell in the grid */
@@ -55,7 +57,7 @@ static struct grid_cell find_place(const struct mafat_decoding *d, uint32_t numb
   return p;
 }
 
-/* Clamps to 0 ... 1. */
+/* Clamps a score to 0 ... 1. */
 static double share(float x)
 {
   return x < 0 ? 0 : x > 1 ? 1 : (double)x;
