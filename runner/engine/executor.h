@@ -64,7 +64,8 @@ void mafat_executor_set_source(struct mafat_executor *e, int input,
  * over. */
 void mafat_executor_set_floats(struct mafat_executor *e, int input,
                                const struct mafat_file_order *order, const float *floats);
-/* Makes `chw`, floats in CHW order, the source of the first input. It must live as long. */
+/* Makes `chw`, floats in CHW order, the source of the first input. It must live until the last run
+ * is over. */
 void mafat_executor_set_input(struct mafat_executor *e, const float *chw);
 
 /* This function and those up to mafat_executor_set_input_channels are called by sources, during

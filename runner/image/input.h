@@ -26,7 +26,8 @@ size_t mafat_input_turned_bytes(const struct mafat_image *image, struct mafat_sh
 int mafat_input_picture_open(struct mafat_picture_input *p, struct mafat_image *image,
                              struct mafat_shape shape, bool by_rows, bool integers,
                              struct mafat_diagnostic *d);
-/* Returns the source, to be passed to mafat_executor_set_source. *p must live as long. */
+/* Returns the source, to be passed to mafat_executor_set_source. *p must live until the last run
+ * that uses the source is over. */
 struct mafat_input_source mafat_input_picture_source(struct mafat_picture_input *p);
 /* Called after the run: decodes the rows that the plan did not read, to find out whether the file
  * is damaged. */

@@ -9,9 +9,9 @@
 
 struct mafat_pixel_rule {
   bool swapped;   /* the network's channels are blue, green, red; else red, green, blue */
-  /* of each of the network's channels; a grey network uses the first */
+  /* for each of the network's channels, in their order; a grey network uses the first */
   float mean[3];  /* subtracted from the byte */
-  float scale[3]; /* then multiplied */
+  float scale[3]; /* factor of the difference */
   float pad;      /* byte value of padding pixels */
 };
 

@@ -57,7 +57,7 @@ static bool is_large(const struct mafat_image_source *source)
  * the kernel reads ahead, would fill the cgroup's memory. Small files stay cached. */
 static void mind_page_cache(struct mafat_image_source *source)
 {
-  off_t piece = source->window / 4; /* up to two quarters are read ahead; used pages have one */
+  off_t piece = source->window / 4; /* two quarters are read ahead, one holds used pages */
   if (!source->missed) source->ours = source->dropped = source->asked = source->position;
   source->missed = true;
   if (source->position + piece >= source->asked) {

@@ -29,10 +29,10 @@ void mafat_equalized_close(struct mafat_equalized *e);
  * factors. */
 void mafat_equalized_see(struct mafat_equalized *e, int layer, struct mafat_shape shape,
                          const float *chw);
-/* Chooses each channel's factor: (magnitude of the map / magnitude of the channel)^share, share 0
- * to
- * 1. With share 0 all factors are 1. If only depthwise convolutions read the map, a share above 0
- *    counts as 1: each of their filters has its own scale, so their weights lose no precision. */
+/* Chooses each channel's factor: (magnitude of the map / magnitude of the channel)^share. share is
+ * from 0, which makes all factors 1, to 1. If only depthwise convolutions read the map, a share
+ * above 0 counts as 1: each of their filters has its own scale, so their weights lose no
+ * precision. */
 void mafat_equalized_choose(struct mafat_equalized *e, const struct mafat_network *n, float share);
 /* Returns the range of all channels: the observed ranges, multiplied by the factors. */
 struct mafat_range mafat_equalized_range(const struct mafat_equalized *e, int layer, int channels);

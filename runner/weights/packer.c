@@ -344,7 +344,7 @@ static int take_in(struct mafat_packer *p, const struct mafat_fetch *fetch, cons
                                           : take_rows(p, fetch, data);
 }
 
-/* Stage: packs one fetch. *last: there are no more. */
+/* Stage: packs one fetch. *last: all fetches are packed. */
 static int pack_some(struct mafat_packer *p, bool *last)
 {
   struct mafat_fetch fetch;

@@ -51,9 +51,9 @@ int mafat_weights_probe(struct mafat_model_source *source, struct mafat_weights_
 
 /* Opens the weights of n for a plan and its layout, and reads the kept layers. n, plan and layout
  * must outlive the weights; the source may be closed. Layers that no step needs are not read.
- * Checks the file as described in weights_file.h. MAFAT_EUNSUPPORTED: a layer that is loaded or
- * streamed is stored transposed, which does not work. MAFAT_EINVAL: the plan was made for another
- * kind of file. */
+ * Checks the file as described in weights_file.h. MAFAT_EUNSUPPORTED: a Darknet file stores a
+ * connected layer transposed, but the plan loads or streams it, or a rank needs only a part of it.
+ * MAFAT_EINVAL: the plan was made for another kind of file. */
 int mafat_weights_open_source(struct mafat_weights **out, struct mafat_model_source *source,
                               const struct mafat_network *n, const struct mafat_plan *plan,
                               const struct mafat_layout *layout,

@@ -42,7 +42,8 @@ struct mafat_weights {
   size_t kept_bytes;
   struct mafat_lock *lock;           /* set while opening; NULL: no locking */
   bool locked;                       /* `kept` is locked in memory */
-  struct mafat_packed_panels *panels; /* [layer]: if it is streamed, panels of the step */
+  struct mafat_packed_panels *panels; /* [layer]: kept or loaded panels; if the layer is streamed
+                                         from a file that is not packed, the panel buffer */
   struct trust *trust;               /* [layer] */
   struct mafat_block_slice *block_slices;        /* temporary memory of packing functions */
   char *whole; /* while opening: complete panels, of which a rank keeps some channels; else NULL */

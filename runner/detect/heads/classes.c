@@ -1,7 +1,7 @@
 /* Head "classes": decodes classes of the whole picture from an output with a score for each class.
  * Scores are probabilities, or logits, to which it applies a softmax. Called by
- * runner/detect/detect.c and heads.c through the table in heads.c. Touches only its arguments;
- * reads the output through them. */
+ * runner/detect/detect.c and heads.c through the table in heads.c. Reads the output through struct
+ * mafat_decoding; allocates nothing. */
 #include "runner/detect/heads/head.h"
 
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* Interface of output heads. An output head decodes the outputs of one family of detectors or
- * classifiers that has no layers for it. It is chosen by name or by the outputs' dimensions when a
- * model is opened (heads.h). After a run it reports boxes as detection layers do
+ * classifiers, whose networks have no detection layers. It is chosen by name or by the outputs'
+ * dimensions when a model is opened (heads.h). After a run it reports boxes as detection layers do
  * (runner/engine/decoding.h), or returns classes. Each head has a file here and a row in the table
  * in heads.c. Heads allocate nothing. Included by api and runner/detect. */
 #ifndef MAFAT_RUNNER_DETECT_HEADS_HEAD_H

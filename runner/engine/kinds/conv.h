@@ -54,7 +54,7 @@ struct mafat_conv {
                                       no rows: nowhere yet */
 };
 
-/* Initializes all fields but `pool`, `units`, and the pointers to tables and zeros. */
+/* Initializes all fields but `units` and the pointers to tables and zeros; sets `pool` to false. */
 void mafat_conv_begin(struct mafat_conv *c, const struct mafat_worker *w,
                       const struct mafat_step *step);
 

@@ -372,8 +372,8 @@ static int run_turns(struct winograd *g)
   int n_turns = mafat_divide_up(g->tiles_down, g->scratch->tile_rows);
   for (int unit;
        code == MAFAT_OK && (unit = mafat_team_take(w->team, w->index, n_turns * n_panels)) >= 0;) {
-    /* If there are fewer turn buffers than workers, no worker gets a second unit, so it can use the
-     * buffers of its unit's number. */
+    /* If there are fewer turn buffers than workers, there is one for each unit, and the worker uses
+     * that of its first unit for all units that it takes. */
     if (turn < 0) use_turn(g, g->scratch->n_turns < mafat_team_size(w->team) ? unit : w->index);
     int next = shared ? unit % n_turns : unit / n_panels, first_row = next * g->scratch->tile_rows;
     g->rows = mafat_span(first_row, mafat_min(first_row + g->scratch->tile_rows, g->tiles_down));

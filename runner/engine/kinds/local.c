@@ -1,5 +1,5 @@
 /* Computes locally connected layers: convolutions with separate weights for every output pixel.
- * They are rare, so these are plain loops, with the same results at every kernel level. Called by
+ * They are rare, so these are plain loops; products are rounded before they are added. Called by
  * the executor through the table in kinds.c. Reads weights through runner/weights. Writes the
  * step's output and scratch, in the arena; allocates nothing. */
 #include "runner/engine/kinds/kind.h"

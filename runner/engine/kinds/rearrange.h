@@ -1,7 +1,7 @@
 /* Strided copies between maps: iterates over the rows and columns of a part, and finds the
- * addresses of its elements. A part is a copy of some elements, and has atoms, nested loops of
- * equal steps (network/rearrange.h). Writes only the output tensor; allocates nothing. Included by
- * files of runner/engine/kinds. */
+ * addresses of its elements. A part describes a copy of some elements as nested loops; an atom is
+ * one of these loops, with equal steps (network/rearrange.h). Writes only the output tensor;
+ * allocates nothing. Included by files of runner/engine/kinds. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_REARRANGE_H
 #define MAFAT_RUNNER_ENGINE_KINDS_REARRANGE_H
 

@@ -206,7 +206,8 @@ static void go_on(const struct conv *c, struct mafat_integer_conv_call *call,
 
 /* Kernels sort a panel's weights once, and use the result for all rows of the step. Divides
  * `memory`, of MAFAT_SORTED_ROOM elements, among as many panels of layer `index` as fit. Does
- * nothing if sorting costs more time than it saves. */
+ * nothing if the kernels do not sort, if the layer is grouped or has too many weights, or if the
+ * step has few pixels. */
 static void make_sorted_room(struct conv *c, int index, uint16_t *memory)
 {
   const struct mafat_conv *common = &c->common;
