@@ -1,6 +1,6 @@
 /* UTF-8 characters (RFC 3629) of untrusted text. Inline, because programs use it without the
- * library. Included by base/, programs/memory_limit, programs/run_inference, programs/shared and
- * programs/swap_cost. Pure inline functions. */
+ * library. Included by base/, programs/memory_limit, programs/pack_weights, programs/run_inference,
+ * programs/shared and programs/swap_cost. Pure inline functions. */
 #ifndef MAFAT_BASE_UTF8_H
 #define MAFAT_BASE_UTF8_H
 
