@@ -116,13 +116,14 @@ static int decide_lock(struct mafat_model *m, struct mafat_diagnostic *d)
 }
 
 /* Makes headroom in the cgroup for everything that is charged afterwards. Called before arena and
- * weights are mapped. Assumes that opening has used half of the reserve. Not inlined, so that runs
- * can use its stack. */
+ * weights are mapped. Assumes that opening has used half of the reserve. The cgroup's counter
+ * contains what processors have charged ahead; near the limit they charge page by page. Not
+ * inlined, so that runs can use its stack. */
 static __attribute__((noinline)) void make_headroom(const struct mafat_model *m)
 {
   struct mafat_prediction p;
   mafat_model_predict(m, &p);
-  size_t here = p.process + p.kernel + p.reserve / 2;
+  size_t here = p.process + p.kernel + p.reserve / 2 + MAFAT_CHARGE_AHEAD;
   mafat_footprint_settle(&m->footprint, m->network, m->kernels, m->choice.layout,
                          p.charge_bytes - here);
   mafat_headroom_make(p.charge_bytes, here, "");

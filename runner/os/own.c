@@ -43,10 +43,9 @@ struct mafat_own_range mafat_own_lock(void)
 
 void mafat_own_lock_more(struct mafat_own_range *heap)
 {
-  uintptr_t end = (uintptr_t)sbrk(0);
-  if (!heap->end || end <= heap->end) return;
-  mafat_lock_pages((void *)heap->end, end - heap->end);
-  heap->end = end;
+  if (!heap->end) return;
+  heap->end = (uintptr_t)sbrk(0);
+  mafat_lock_pages((void *)heap->begin, heap->end - heap->begin);
 }
 
 void mafat_own_trim(struct mafat_own_range *heap)

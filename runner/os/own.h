@@ -23,7 +23,8 @@ void mafat_own_list(struct mafat_own *own);
 /* Locks all these ranges, as far as permitted; pages are locked when touched (runner/os/lock.h).
  * Returns the heap's range; end is 0 if it is not found. */
 struct mafat_own_range mafat_own_lock(void);
-/* If the heap has grown past heap->end, locks the new part and updates the end. */
+/* Locks the whole heap again and updates its end. Any part of it may be new: free() returns memory
+ * at the end to the system, and what grows there afterwards is not locked. */
 void mafat_own_lock_more(struct mafat_own_range *heap);
 /* Returns free heap memory to the system. Unlocks the heap meanwhile, because locked pages cannot
  * be dropped, and updates its end. */

@@ -1,6 +1,7 @@
 /* Covers runner/os/{headroom, own}.c: room in a memory group before it is needed: how much has
- * to go, by what the group says of itself. */
+ * to go, by what the group says of itself; and which part of the heap is locked. */
 #include "runner/os/headroom.h"
+#include "runner/os/own.h"
 #include "tests/support/support.h"
 #include "tests/support/tree.h"
 
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 Suite *headroom_suite(void);
 
@@ -132,6 +134,47 @@ START_TEST(test_nothing_is_left_behind)
 }
 END_TEST
 
+/* Returns the bytes of [begin, end) in locked mappings, from /proc/self/smaps. */
+static size_t locked_bytes(uintptr_t begin, uintptr_t end)
+{
+  char line[512];
+  unsigned long from = 0, to = 0;
+  size_t sum = 0;
+  FILE *f = fopen("/proc/self/smaps", "r");
+  ck_assert_ptr_nonnull(f);
+  while (fgets(line, sizeof line, f)) {
+    unsigned long a, b;
+    if (sscanf(line, "%lx-%lx ", &a, &b) == 2) from = a, to = b;
+    if (strncmp(line, "VmFlags:", 8) != 0 || !strstr(line, " lo")) continue;
+    uintptr_t low = from > begin ? from : begin, high = to < end ? to : end;
+    if (low < high) sum += high - low;
+  }
+  fclose(f);
+  return sum;
+}
+
+/* Between two runs free() shortens the heap, and the next picture makes it longer again. */
+START_TEST(test_a_heap_that_shrank_and_grew_is_locked_whole)
+{
+  enum { FIRST = 5, LEFT = 2, PAGES_OF_HEAP = 9 };
+  static const int last[] = {FIRST, PAGES_OF_HEAP}; /* as long as before; longer */
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  char *begin = sbrk(0);
+  begin = (char *)(((uintptr_t)begin + page - 1) / page * page);
+  ck_assert_int_eq(brk(begin + FIRST * page), 0);
+  struct mafat_own_range heap = {(uintptr_t)begin, (uintptr_t)begin};
+  mafat_own_lock_more(&heap);
+  bool may = locked_bytes((uintptr_t)begin, heap.end) == FIRST * page;
+  ck_assert_int_eq(brk(begin + LEFT * page), 0);
+  ck_assert_int_eq(brk(begin + (size_t)last[_i] * page), 0);
+  mafat_own_lock_more(&heap);
+  size_t locked = locked_bytes((uintptr_t)begin, (uintptr_t)begin + (size_t)last[_i] * page);
+  ck_assert_int_eq(brk(begin), 0);
+  ck_assert_uint_eq(heap.end, (uintptr_t)begin + (size_t)last[_i] * page);
+  if (may) ck_assert_uint_eq(locked, (size_t)last[_i] * page); /* not permitted: RLIMIT_MEMLOCK */
+}
+END_TEST
+
 Suite *headroom_suite(void)
 {
   Suite *s = suite_create("headroom");
@@ -144,6 +187,7 @@ Suite *headroom_suite(void)
   tcase_add_loop_test(t, test_no_more_than_the_limit_is_touched, 0, N_GROUPS);
   tcase_add_test(t, test_without_groups);
   tcase_add_test(t, test_nothing_is_left_behind);
+  tcase_add_loop_test(t, test_a_heap_that_shrank_and_grew_is_locked_whole, 0, 2);
   suite_add_tcase(s, t);
   return s;
 }
