@@ -4,6 +4,7 @@
 #include "base/model_file.h"
 
 #include "base/open_file.h"
+#include "base/part.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -57,6 +58,7 @@ static int copy_to(int copy, const char *folder, struct mafat_model_file *f,
 }
 
 /* Copies a pipe to an unnamed file, which replaces it: a pipe cannot be read by offset. */
+MAFAT_PART(opening)
 static int spool(struct mafat_model_file *f, struct mafat_diagnostic *d)
 {
   const char *folder = getenv("TMPDIR");

@@ -4,6 +4,7 @@
  * examine or store. */
 #include "formats/graph/graph.h"
 
+#include "base/part.h"
 #include "network/merge.h"
 #include "network/sources.h"
 
@@ -14,6 +15,7 @@
 
 /* ---- the network ---- */
 
+MAFAT_PART(opening)
 int mafat_graph_fail(struct mafat_graph *g, int code, const char *format, ...)
 {
   char text[400];

@@ -2,6 +2,8 @@
  * Reads the file through base/model_file.h; allocates nothing. */
 #include "formats/onnx/wire.h"
 
+#include "base/part.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +28,7 @@ static void write_where(const struct mafat_wire_source *s, char *text, size_t ca
   snprintf(text, capacity, " %s%s%s:%s", s->what, number, name, part);
 }
 
+MAFAT_PART(opening)
 static int fail(const struct mafat_wire_source *s, int code, const char *format, va_list args)
 {
   char where[320], text[400];
