@@ -14,8 +14,9 @@ int mafat_scan_nothing(const char *text, const char *format, ...)
   return 0;
 }
 
-/* Replaces the functions with which libpng writes pictures, 60 KB with zlib's compression. Reading
- * calls none of them. */
+/* Replaces functions that reading a picture does not call: those with which libpng writes pictures,
+ * 60 KB with zlib's compression; those with which libjpeg reduces a picture to 256 colours or
+ * upsamples it without smoothing, 23 KB. */
 void mafat_never_called(void)
 {
   abort();
