@@ -28,6 +28,6 @@ if [ $# = 1 ]; then suite "$1"; else
   # The longest suites first. In a sample (check) no suite searches for a quarter of its time.
   left_out=' '
   [ "${MAFAT_TEST_SIZE:-}" != check ] || left_out=' motes separable '
-  { printf '%s\n' motes streaming image_damage image_memory executor kernels && "$program" --list; } |
+  { printf '%s\n' motes streaming image_damage image_memory image_scans executor kernels && "$program" --list; } |
     awk -v left_out="$left_out" '!seen[$0]++ && !index(left_out, " " $0 " ")' | xargs -P "$(nproc)" -n 1 "$0"
 fi

@@ -26,11 +26,11 @@ enum { MAFAT_IMAGE_MAX_SIDE = 1 << 20, MAFAT_IMAGE_MAX_PIXELS = 1 << 30 };
 /* ---- file: one small buffer, filled by pread(2) ---- */
 
 struct mafat_image_source {
-  const atomic_bool *canceled; /* struct mafat_image_input's */
+  const atomic_bool *canceled;               /* struct mafat_image_input's */
   const struct mafat_warning_sink *warnings; /* likewise; not for video frames */
-  int fd;              /* -1: the file is in memory, which `next` points to */
-  off_t position;      /* file offset of the first byte after the buffer */
-  struct mafat_file_state opened; /* state of the file when its first bytes were read */
+  int fd;                                    /* -1: the file is in memory, which `next` points to */
+  off_t position;                            /* file offset of the first byte after the buffer */
+  struct mafat_file_state opened;            /* state of the file when its first bytes were read */
   /* most bytes of the file that stay in the page cache; older pages are dropped if this source has
    * brought them there */
   off_t window;
@@ -54,11 +54,21 @@ int mafat_image_source_fill(struct mafat_image_source *source);
 /* Drops bytes [from, to) from the page cache if the file is larger than the window and they are at
  * least half of it. Returns the start of the bytes in this range that remain: from or to. */
 off_t mafat_image_source_drop(const struct mafat_image_source *source, off_t from, off_t to);
-/* Closes the file. */
+/* Drops the pages of a large file that it read into the page cache. */
+void mafat_image_source_forget(const struct mafat_image_source *source);
 void mafat_image_source_close(struct mafat_image_source *source);
 
-/* True if the file was written to after its first bytes were read: then the pixels may be a mixture
- * of two pictures. */
+/* Sets up a second reader, all zeros before, at the beginning of the same file. It does not own the
+ * file. A source in memory must not be consumed yet. */
+void mafat_image_source_restart(struct mafat_image_source *again,
+                                const struct mafat_image_source *source);
+/* Reads at any place of the file: sets *bytes, which may be the buffer of n bytes, and returns how
+ * many there are; 0 at the end; -1 with errno. For readers at several places, which advance. */
+ssize_t mafat_image_source_read(struct mafat_image_source *source, off_t at, uint8_t *buffer,
+                                size_t n, const uint8_t **bytes);
+
+/* True if the file was written to since its first bytes were read: the pixels may then mix two
+ * pictures. */
 bool mafat_image_source_changed(const struct mafat_image_source *source);
 
 /* Reads up to n bytes at `offset`; neither uses nor changes a source's buffer. Returns their
@@ -76,8 +86,7 @@ struct mafat_image_decoder;
 struct mafat_image_decoder_ops {
   /* Reads the next stored row, from top to bottom: width * channels bytes, into a buffer that has
    * width * 3. */
-  int (*read_row)(struct mafat_image_decoder *decoder, uint8_t *row,
-                  struct mafat_diagnostic *d);
+  int (*read_row)(struct mafat_image_decoder *decoder, uint8_t *row, struct mafat_diagnostic *d);
   /* Called after the last row: checks the rest of the file. */
   int (*finish)(struct mafat_image_decoder *decoder, struct mafat_diagnostic *d);
   /* Frees the decoder. */
@@ -97,6 +106,7 @@ struct mafat_image_decoder {
   int channels;                      /* channels of the rows that read_row returns: 1 or 3 */
   int source_channels, orientation;  /* as in struct mafat_image_info */
   bool whole;                        /* the whole picture is decoded before the first row */
+  int n_scans;                       /* passes over the picture's blocks; 1 unless it is a JPEG */
   const char *format;                /* as in struct mafat_image_info */
   bool planes;  /* YUV frames: a row has all red values, then all green, then all blue */
   size_t bytes; /* upper bound of the heap that it uses, including the decoder's own struct */
@@ -104,18 +114,14 @@ struct mafat_image_decoder {
 
 /* These open a decoder for a file that has the signature of the format. The source must be at the
  * file's first byte. channels: channels of the rows that read_row will return, 1 or 3. */
-int mafat_image_jpeg_open(struct mafat_image_decoder **out,
-                          struct mafat_image_source *source, const char *name,
-                          int channels, struct mafat_diagnostic *d);
-int mafat_image_png_open(struct mafat_image_decoder **out,
-                         struct mafat_image_source *source, const char *name,
-                         int channels, struct mafat_diagnostic *d);
-int mafat_image_ppm_open(struct mafat_image_decoder **out,
-                         struct mafat_image_source *source, const char *name,
-                         int channels, struct mafat_diagnostic *d);
-int mafat_image_bmp_open(struct mafat_image_decoder **out,
-                         struct mafat_image_source *source, const char *name,
-                         int channels, struct mafat_diagnostic *d);
+int mafat_image_jpeg_open(struct mafat_image_decoder **out, struct mafat_image_source *source,
+                          const char *name, int channels, struct mafat_diagnostic *d);
+int mafat_image_png_open(struct mafat_image_decoder **out, struct mafat_image_source *source,
+                         const char *name, int channels, struct mafat_diagnostic *d);
+int mafat_image_ppm_open(struct mafat_image_decoder **out, struct mafat_image_source *source,
+                         const char *name, int channels, struct mafat_diagnostic *d);
+int mafat_image_bmp_open(struct mafat_image_decoder **out, struct mafat_image_source *source,
+                         const char *name, int channels, struct mafat_diagnostic *d);
 
 /* Opens a decoder for pixels in memory, which needs no source. */
 int mafat_image_pixels_open(struct mafat_image_decoder **out, const struct mafat_image_pixels *from,
@@ -199,7 +205,6 @@ void mafat_image_resample_column(const struct mafat_image_across *across,
 /* Does what mafat_image_open() does, for an open file; messages call it `name`. The picture owns
  * fd; if opening fails, fd is closed. The file offset of fd is neither used nor changed. */
 int mafat_image_open_fd(struct mafat_image **out, int fd, const char *name,
-                        const struct mafat_image_input *input,
-                        struct mafat_diagnostic *d);
+                        const struct mafat_image_input *input, struct mafat_diagnostic *d);
 
 #endif

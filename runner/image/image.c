@@ -148,6 +148,7 @@ static void set_geometry(struct mafat_image *im)
                                        .turned = im->sideways || im->along_reverse,
                                        .frame = decoder->ops->skip != NULL,
                                        .whole = decoder->whole,
+                                       .n_scans = decoder->n_scans > 1 ? decoder->n_scans : 1,
                                        .format = decoder->format,
                                        .decoder_bytes = decoder->bytes};
 }

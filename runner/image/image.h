@@ -6,11 +6,11 @@
  * and the range is [0, 1]. A damaged or truncated file is an error; Darknet only warns. A JPEG that
  * lacks only its end marker gets a warning.
  *
- * Opening reads the header. mafat_image_bytes() then returns how much memory decoding will need, so
- * that the caller can decide whether it fits. The whole picture is in memory only if the file
- * format requires it: a progressive or multi-scan JPEG (as coefficients) and an interlaced PNG (as
- * pixels). Reads the file; allocates, and frees when the picture is closed. Included by api,
- * runner/detect and runner/image. */
+ * Opening reads the header, or the whole file if a JPEG has several scans, and determines the
+ * memory for decoding. The whole picture is in memory only if decoding requires it: an interlaced
+ * PNG (as pixels), and the JPEGs that jpeg_scans.h names (as coefficients). mafat_image_bytes()
+ * returns the memory before decoding, and the caller decides whether it fits. Allocates; reads the
+ * file. Included by api, runner/detect and runner/image. */
 #ifndef MAFAT_RUNNER_IMAGE_IMAGE_H
 #define MAFAT_RUNNER_IMAGE_IMAGE_H
 
@@ -54,7 +54,8 @@ struct mafat_image_info {
   int orientation;      /* of EXIF, 1 to 8; 1 is upright */
   bool turned;          /* upside down or sideways: cannot be read row by row */
   bool frame;           /* a video frame other than MJPEG */
-  bool whole;           /* progressive or interlaced: decoded completely before the first row */
+  bool whole;           /* interlaced, or some JPEGs of several scans: decoded before row 0 */
+  int n_scans;          /* passes over the picture: work is in proportion to them and the pixels */
   const char *format;   /* "JPEG", "PNG", "PPM", "PGM", "BMP", "pixels", or a frame format */
   size_t decoder_bytes; /* how much of mafat_image_bytes() the decoder uses */
 };

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 
 #include "runner/image/decoder.h"
+#include "runner/image/jpeg_scans.h"
 
-enum { MAX_COMPONENTS = 4 };
+enum { MAX_COMPONENTS = MAFAT_JPEG_COMPONENTS };
 
 /* Parameters that determine libjpeg's memory use. */
 struct jpeg_frame {
@@ -71,8 +72,7 @@ static uint64_t frame_bytes(const struct jpeg_frame *f)
     bytes += samples * ((size_t)f->v[i] * side / least) * (least + CONTEXT);
     if ((size_t)f->h[i] < h_max || (size_t)f->v[i] < v_max)
       bytes += full_row * v_max; /* rows of the component after upsampling */
-    if (f->whole)
-      bytes += (uint64_t)(blocks * BLOCK_BYTES + sizeof(void *)) * rows;
+    if (f->whole) bytes += (uint64_t)(blocks * BLOCK_BYTES + sizeof(void *)) * rows;
   }
   return bytes;
 }
@@ -86,9 +86,8 @@ size_t mafat_image_jpeg_bytes_assumed(int width, int height, int least_width, in
 
 #ifdef MAFAT_WITHOUT_JPEG
 
-int mafat_image_jpeg_open(struct mafat_image_decoder **out,
-                          struct mafat_image_source *source, const char *name,
-                          int channels, struct mafat_diagnostic *d)
+int mafat_image_jpeg_open(struct mafat_image_decoder **out, struct mafat_image_source *source,
+                          const char *name, int channels, struct mafat_diagnostic *d)
 {
   (void)out, (void)source, (void)channels;
   return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: this build cannot read JPEG", name);
@@ -110,14 +109,15 @@ struct jpeg {
   struct jpeg_error_mgr errors;
   struct jpeg_source_mgr bytes;
   struct jpeg_progress_mgr progress;
-  int shrunk;    /* as in struct jpeg_frame */
+  struct mafat_jpeg_scans *scans; /* NULL: libjpeg reads the file itself */
+  int shrunk;                     /* as in struct jpeg_frame */
   bool created, started, found_app1;
   bool in_scans;   /* the header is read */
   bool ends_early; /* the file ended in a scan, or after the last one, without an end marker */
-  int scan;       /* number of the scan whose blocks are part of `work` */
-  uint64_t work;  /* blocks of all scans so far */
-  uint8_t *cmyk; /* (width, 4), in libjpeg's pool */
-  uint8_t *row;  /* destination row of the current step */
+  int scan;        /* number of the scan whose blocks are part of `work` */
+  uint64_t work;   /* blocks of all scans so far */
+  uint8_t *cmyk;   /* (width, 4), in libjpeg's pool */
+  uint8_t *row;    /* destination row of the current step */
 
   jmp_buf escape; /* of guarded() */
   int code;       /* result of the current step */
@@ -190,31 +190,19 @@ static uint64_t component_blocks(const jpeg_component_info *c)
   return (uint64_t)c->width_in_blocks * c->height_in_blocks;
 }
 
-/* Most blocks that the scans of a picture may have in total: its own 32 times, and a tenth of a
- * second of work. Encoders write about ten scans, most of them of one component. */
-static uint64_t most_work(const struct jpeg_decompress_struct *cinfo)
-{
-  enum { TIMES = 32, ALLOWED = 1 << 20 };
-  uint64_t blocks = 0;
-  for (int i = 0; i < cinfo->num_components; i++) blocks += component_blocks(&cinfo->comp_info[i]);
-  return TIMES * blocks + ALLOWED;
-}
-
 /* Limits the work: a scan of a progressive file can have a few bytes, but libjpeg visits all its
  * blocks. */
 static void count_scan(struct jpeg *jpeg)
 {
-  enum { MAX_SCANS = 500 };
   const struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
+  uint64_t blocks = 0;
+  for (int i = 0; i < cinfo->num_components; i++) blocks += component_blocks(&cinfo->comp_info[i]);
   jpeg->scan = cinfo->input_scan_number;
   for (int i = 0; i < cinfo->comps_in_scan; i++)
     jpeg->work += component_blocks(cinfo->cur_comp_info[i]);
-  if (jpeg->scan <= MAX_SCANS && jpeg->work <= most_work(cinfo)) return;
-  mafat_fail(jpeg->diagnostic, MAFAT_EUNSUPPORTED,
-             "%s: JPEG picture of %dx%d: expected at most 32 scans of the whole picture, or %d "
-             "small ones, found more; save it again as baseline JPEG",
-             jpeg->base.name, (int)cinfo->image_width, (int)cinfo->image_height, MAX_SCANS);
-  give_up(jpeg, MAFAT_EUNSUPPORTED);
+  if (jpeg->scan <= MAFAT_JPEG_SCANS && jpeg->work <= mafat_jpeg_most_work(blocks)) return;
+  give_up(jpeg, mafat_jpeg_refuse_work(jpeg->base.name, (int)cinfo->image_width,
+                                       (int)cinfo->image_height, jpeg->diagnostic));
 }
 
 /* Called by libjpeg for each row of blocks of each scan, before the first row is returned. */
@@ -228,8 +216,7 @@ static void on_progress(j_common_ptr cinfo)
 
 /* Runs a step, which calls libjpeg, and returns its error code. A step may end by longjmp, so
  * everything that it allocates must belong to libjpeg or to *jpeg. */
-static int guarded(struct jpeg *jpeg, void (*step)(struct jpeg *),
-                   struct mafat_diagnostic *d)
+static int guarded(struct jpeg *jpeg, void (*step)(struct jpeg *), struct mafat_diagnostic *d)
 {
   jpeg->diagnostic = d;
   jpeg->code = MAFAT_OK;
@@ -244,6 +231,16 @@ static void init_source(j_decompress_ptr cinfo)
   (void)cinfo;
 }
 
+/* Fills the buffer with the baseline JPEG that the scans are converted to. */
+static void fill_from_scans(struct jpeg *jpeg)
+{
+  struct jpeg_source_mgr *bytes = &jpeg->bytes;
+  uint8_t *buffer = jpeg->base.source->buffer;
+  int code = mafat_jpeg_scans_read(jpeg->scans, buffer, &bytes->bytes_in_buffer, jpeg->diagnostic);
+  bytes->next_input_byte = buffer;
+  if (code) give_up(jpeg, code);
+}
+
 /* Refills the buffer. At the end of a file without an end marker, supplies one: libjpeg reads ahead
  * of what it needs, and reports missing data when it reaches the marker too early. */
 static boolean fill_input_buffer(j_decompress_ptr cinfo)
@@ -251,6 +248,10 @@ static boolean fill_input_buffer(j_decompress_ptr cinfo)
   struct jpeg *jpeg = cinfo->client_data;
   static const uint8_t end_marker[] = {0xff, JPEG_EOI};
   struct mafat_image_source *source = jpeg->base.source;
+  if (jpeg->in_scans && jpeg->scans) {
+    fill_from_scans(jpeg);
+    return TRUE;
+  }
   int filled = mafat_image_source_fill(source);
   if (filled < 0) {
     mafat_fail(jpeg->diagnostic, MAFAT_EIO, "%s: cannot read: %s", jpeg->base.name,
@@ -317,33 +318,42 @@ static void read_header(struct jpeg *jpeg)
 
   jpeg->progress.progress_monitor = on_progress;
   cinfo->progress = &jpeg->progress;
-  jpeg->bytes = (struct jpeg_source_mgr){
-      .next_input_byte = jpeg->base.source->next,
-      .bytes_in_buffer = jpeg->base.source->left,
-      .init_source = init_source,
-      .fill_input_buffer = fill_input_buffer,
-      .skip_input_data = skip_input_data,
-      .resync_to_restart = jpeg_resync_to_restart,
-      .term_source = init_source};
+  jpeg->bytes = (struct jpeg_source_mgr){.next_input_byte = jpeg->base.source->next,
+                                         .bytes_in_buffer = jpeg->base.source->left,
+                                         .init_source = init_source,
+                                         .fill_input_buffer = fill_input_buffer,
+                                         .skip_input_data = skip_input_data,
+                                         .resync_to_restart = jpeg_resync_to_restart,
+                                         .term_source = init_source};
   cinfo->src = &jpeg->bytes;
   jpeg_set_marker_processor(cinfo, JPEG_APP0 + 1, on_app1);
   jpeg_read_header(cinfo, TRUE);
 }
 
+/* Makes libjpeg read the converted scans instead of the file. */
+static void begin_scans(struct jpeg *jpeg)
+{
+  struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
+  J_COLOR_SPACE stored = cinfo->jpeg_color_space;
+  jpeg_abort_decompress(cinfo);
+  jpeg->bytes.bytes_in_buffer = 0;
+  jpeg_read_header(cinfo, TRUE);
+  cinfo->jpeg_color_space = stored;
+}
+
 static void start(struct jpeg *jpeg)
 {
   struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
-  if (cinfo->num_components == 4)
-    cinfo->out_color_space = JCS_CMYK;
-  else
-    cinfo->out_color_space = jpeg->base.channels == 3 ? JCS_RGB : JCS_GRAYSCALE;
   jpeg->in_scans = true;
+  if (jpeg->scans) begin_scans(jpeg);
+  if (cinfo->num_components == 4) cinfo->out_color_space = JCS_CMYK;
+  else cinfo->out_color_space = jpeg->base.channels == 3 ? JCS_RGB : JCS_GRAYSCALE;
   cinfo->scale_num = 1;
   cinfo->scale_denom = (unsigned)jpeg->shrunk;
   jpeg_start_decompress(cinfo);
   if (cinfo->out_color_space == JCS_CMYK)
-    jpeg->cmyk = cinfo->mem->alloc_large((j_common_ptr)cinfo, JPOOL_IMAGE,
-                                         (size_t)cinfo->output_width * 4);
+    jpeg->cmyk =
+        cinfo->mem->alloc_large((j_common_ptr)cinfo, JPOOL_IMAGE, (size_t)cinfo->output_width * 4);
   jpeg->started = true;
 }
 
@@ -353,21 +363,8 @@ static void read_row(struct jpeg *jpeg)
   if (jpeg_read_scanlines(&jpeg->cinfo, &row, 1) != 1) give_up(jpeg, MAFAT_EFORMAT);
 }
 
-/* True if the scans of a file give every coefficient of every component in full. */
-static bool has_all_scans(const struct jpeg_decompress_struct *cinfo)
-{
-  for (int i = 0; i < cinfo->num_components; i++) {
-    if (!cinfo->comp_info[i].quant_table) return false; /* set by the component's first scan */
-    for (int k = 0; cinfo->coef_bits && k < DCTSIZE2; k++)
-      if (cinfo->coef_bits[i][k] != 0) return false;
-  }
-  return true;
-}
-
 static void finish(struct jpeg *jpeg)
 {
-  while (jpeg_consume_input(&jpeg->cinfo) != JPEG_REACHED_EOI) {}
-  if (jpeg->ends_early && !has_all_scans(&jpeg->cinfo)) refuse_truncated(jpeg);
   jpeg_finish_decompress(&jpeg->cinfo);
   if (jpeg->ends_early && jpeg->base.source->fd >= 0)
     mafat_warn(jpeg->base.source->warnings,
@@ -380,15 +377,13 @@ static void cmyk_to_rgb(const uint8_t *cmyk, uint8_t *rgb, int n)
 {
   for (int i = 0; i < n; i++, cmyk += 4, rgb += 3) {
     int black = cmyk[3];
-    for (int k = 0; k < 3; k++)
-      rgb[k] = (uint8_t)(black - ((255 - cmyk[k]) * black >> 8));
+    for (int k = 0; k < 3; k++) rgb[k] = (uint8_t)(black - ((255 - cmyk[k]) * black >> 8));
   }
 }
 
 /* ---- decoder ---- */
 
-static int jpeg_read_row(struct mafat_image_decoder *base, uint8_t *row,
-                         struct mafat_diagnostic *d)
+static int jpeg_read_row(struct mafat_image_decoder *base, uint8_t *row, struct mafat_diagnostic *d)
 {
   struct jpeg *jpeg = (struct jpeg *)base;
   int code = MAFAT_OK;
@@ -411,6 +406,7 @@ static void jpeg_close(struct mafat_image_decoder *base)
 {
   struct jpeg *jpeg = (struct jpeg *)base;
   if (jpeg->created) jpeg_destroy_decompress(&jpeg->cinfo);
+  mafat_jpeg_scans_close(&jpeg->scans);
   free(jpeg);
 }
 
@@ -428,7 +424,7 @@ static uint64_t bytes_of(const struct jpeg *jpeg)
     f.h[i] = cinfo->comp_info[i].h_samp_factor;
     f.v[i] = cinfo->comp_info[i].v_samp_factor;
   }
-  return frame_bytes(&f) + sizeof *jpeg;
+  return frame_bytes(&f) + sizeof *jpeg + (jpeg->scans ? mafat_jpeg_scans_bytes(jpeg->scans) : 0);
 }
 
 static void jpeg_shrink(struct mafat_image_decoder *base, int least_width, int least_height)
@@ -438,6 +434,36 @@ static void jpeg_shrink(struct mafat_image_decoder *base, int least_width, int l
   base->width = (base->width + n - 1) / n;
   base->height = (base->height + n - 1) / n;
   base->bytes = (size_t)bytes_of(jpeg);
+}
+
+/* Finds the scans of a file that has several. */
+static int find_scans(struct jpeg *jpeg, struct mafat_diagnostic *d)
+{
+  struct mafat_image_decoder *base = &jpeg->base;
+  const struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
+  struct mafat_jpeg_frame frame = {.width = base->width,
+                                   .height = base->height,
+                                   .n_components = cinfo->num_components,
+                                   .progressive = cinfo->progressive_mode,
+                                   .arithmetic = cinfo->arith_code};
+  for (int i = 0; i < frame.n_components; i++) {
+    const jpeg_component_info *c = &cinfo->comp_info[i];
+    frame.of[i].id = c->component_id;
+    frame.of[i].h = c->h_samp_factor;
+    frame.of[i].v = c->v_samp_factor;
+    frame.of[i].quantization = c->quant_tbl_no;
+  }
+  int code = mafat_jpeg_scans_open(&jpeg->scans, &base->whole, base->source, &frame, base->name, d);
+  if (code) return code;
+  base->n_scans = mafat_jpeg_scans_count(jpeg->scans);
+  if (base->whole) {
+    mafat_jpeg_scans_close(&jpeg->scans);
+    return MAFAT_OK;
+  }
+  jpeg->ends_early = mafat_jpeg_scans_endless(jpeg->scans);
+  size_t window = mafat_jpeg_scans_file_bytes(jpeg->scans);
+  if ((size_t)base->source->window < window) base->source->window = (off_t)window;
+  return MAFAT_OK;
 }
 
 static int describe(struct jpeg *jpeg, struct mafat_diagnostic *d)
@@ -453,7 +479,9 @@ static int describe(struct jpeg *jpeg, struct mafat_diagnostic *d)
   base->width = (int)cinfo->image_width;
   base->height = (int)cinfo->image_height;
   base->source_channels = cinfo->num_components;
-  base->whole = jpeg_has_multiple_scans(cinfo);
+  base->n_scans = 1;
+  int code = jpeg_has_multiple_scans(cinfo) ? find_scans(jpeg, d) : MAFAT_OK;
+  if (code) return code;
   uint64_t bytes = bytes_of(jpeg);
   if (bytes > SIZE_MAX / 2)
     return mafat_fail(d, MAFAT_ELIMIT,
@@ -463,9 +491,8 @@ static int describe(struct jpeg *jpeg, struct mafat_diagnostic *d)
   return MAFAT_OK;
 }
 
-int mafat_image_jpeg_open(struct mafat_image_decoder **out,
-                          struct mafat_image_source *source, const char *name,
-                          int channels, struct mafat_diagnostic *d)
+int mafat_image_jpeg_open(struct mafat_image_decoder **out, struct mafat_image_source *source,
+                          const char *name, int channels, struct mafat_diagnostic *d)
 {
   static const struct mafat_image_decoder_ops ops = {jpeg_read_row, jpeg_finish, jpeg_close,
                                                      jpeg_shrink, NULL};

@@ -23,26 +23,18 @@ ssize_t mafat_image_source_peek(int fd, off_t offset, uint8_t *bytes, size_t n)
   return mafat_read_some(fd, bytes, n, offset);
 }
 
-static void take_bytes(struct mafat_image_source *source, ssize_t got)
-{
-  source->position += got;
-  source->next = source->buffer;
-  source->left = (size_t)got;
-}
-
-/* Reads the next bytes into the buffer, but only if they are in the page cache, so that the cache
- * does not grow. Returns 1; 0: the file has ended; -1: they are not cached, or this is unknown.
- * (preadv2 of Linux 5.9 and 5.10 may return 0 before the end.) */
-static int fill_from_cache(struct mafat_image_source *source)
+/* Reads bytes only if they are in the page cache, so that the cache does not grow. Returns their
+ * number; 0 at the end of the file; -1 if they are not cached, or that is unknown. (preadv2 of
+ * Linux 5.9 and 5.10 may return 0 before the end.) */
+static ssize_t read_from_cache(const struct mafat_image_source *source, off_t at, uint8_t *bytes,
+                               size_t n)
 {
 #ifdef RWF_NOWAIT
-  struct iovec piece = {source->buffer, sizeof source->buffer};
-  ssize_t got = preadv2(source->fd, &piece, 1, source->position, RWF_NOWAIT);
-  if (got < 0 || (got == 0 && (uint64_t)source->position < source->opened.bytes)) return -1;
-  take_bytes(source, got);
-  return got > 0;
+  struct iovec piece = {bytes, n};
+  ssize_t got = source->missed ? -1 : preadv2(source->fd, &piece, 1, at, RWF_NOWAIT);
+  return got == 0 && (uint64_t)at < source->opened.bytes ? -1 : got;
 #else
-  (void)source;
+  (void)source, (void)at, (void)bytes, (void)n;
   return -1;
 #endif
 }
@@ -81,11 +73,16 @@ off_t mafat_image_source_drop(const struct mafat_image_source *source, off_t fro
   return whole;
 }
 
+void mafat_image_source_forget(const struct mafat_image_source *source)
+{
+  if (source->dropped > source->ours)
+    posix_fadvise(source->fd, source->ours, 0, POSIX_FADV_DONTNEED);
+}
+
 void mafat_image_source_close(struct mafat_image_source *source)
 {
   if (source->fd < 0) return;
-  if (source->dropped > source->ours)
-    posix_fadvise(source->fd, source->ours, 0, POSIX_FADV_DONTNEED);
+  mafat_image_source_forget(source);
   close(source->fd);
 }
 
@@ -98,16 +95,47 @@ int mafat_image_source_fill(struct mafat_image_source *source)
     if (fstat(source->fd, &st) == 0) source->opened = mafat_file_state(&st);
     source->window = MAFAT_IMAGE_FILE_WINDOW;
   }
-  if (!source->missed) {
-    int filled = fill_from_cache(source);
-    if (filled >= 0) return filled;
+  ssize_t got = read_from_cache(source, source->position, source->buffer, sizeof source->buffer);
+  if (got < 0) {
+    mind_page_cache(source);
+    got = mafat_image_source_peek(source->fd, source->position, source->buffer,
+                                  sizeof source->buffer);
   }
-  mind_page_cache(source);
-  ssize_t got = mafat_image_source_peek(source->fd, source->position,
-                                        source->buffer, sizeof source->buffer);
   if (got < 0) return -1;
-  take_bytes(source, got);
+  source->position += got;
+  source->next = source->buffer;
+  source->left = (size_t)got;
   return got > 0;
+}
+
+void mafat_image_source_restart(struct mafat_image_source *again,
+                                const struct mafat_image_source *source)
+{
+  again->canceled = source->canceled;
+  again->fd = source->fd;
+  again->position = source->fd < 0 ? source->position : 0;
+  again->next = source->next;
+  again->left = source->fd < 0 ? source->left : 0;
+}
+
+ssize_t mafat_image_source_read(struct mafat_image_source *source, off_t at, uint8_t *buffer,
+                                size_t n, const uint8_t **bytes)
+{
+  *bytes = buffer;
+  if (source->fd < 0) {
+    *bytes = source->next + at;
+    return (ssize_t)source->left - at;
+  }
+  ssize_t got = read_from_cache(source, at, buffer, n);
+  if (got >= 0) return got;
+  if (!source->missed || at < source->ours) source->ours = at;
+  source->missed = true;
+  source->dropped = source->ours + 1; /* at the end, drops what was read ahead */
+  got = mafat_image_source_peek(source->fd, at, buffer, n);
+  if (got <= 0) return got;
+  posix_fadvise(source->fd, at + got, (off_t)n, POSIX_FADV_WILLNEED);
+  if (is_large(source)) posix_fadvise(source->fd, at, got, POSIX_FADV_DONTNEED);
+  return got;
 }
 
 bool mafat_image_source_changed(const struct mafat_image_source *source)

@@ -10,7 +10,8 @@
 #ifdef MAFAT_TESTS_WITHOUT_LIBRARIES
 #define LIBRARY_SUITES(X)
 #else
-#define LIBRARY_SUITES(X) X(image) X(image_damage) X(image_memory) X(pictures) X(frames) X(output)
+#define LIBRARY_SUITES(X) \
+  X(image) X(image_damage) X(image_memory) X(image_scans) X(pictures) X(frames) X(output)
 #endif
 
 /* In the order of the source folders. */

@@ -348,24 +348,24 @@ START_TEST(other_inputs_are_refused)
 }
 END_TEST
 
-static size_t declared_bytes(void)
+static size_t declared_bytes(bool whole)
 {
   static const struct mafat_image_input input = {32, 32, 3, .fit = MAFAT_FIT_LETTERBOX};
   struct mafat_image *im = NULL;
   int code = mafat_image_open(&im, picture_path, &input, &picture_diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", picture_diagnostic.text);
-  ck_assert(mafat_image_describe(im)->whole);
+  ck_assert_int_eq(mafat_image_describe(im)->whole, whole);
   size_t bytes = mafat_image_bytes(im);
   mafat_image_close(&im);
   return bytes;
 }
 
 /* Overwrites the size in a file's header. */
-static void declare_jpeg(int side)
+static void declare_jpeg(const char *marker, int side)
 {
   size_t n;
   uint8_t *bytes = picture_read_bytes(picture_path, &n);
-  uint8_t *frame = memmem(bytes, n, "\xff\xc2", 2);
+  uint8_t *frame = memmem(bytes, n, marker, 2);
   ck_assert_ptr_nonnull(frame);
   for (int i = 5; i < 9; i++) frame[i] = (uint8_t)(i % 2 ? side >> 8 : side);
   picture_write_bytes(picture_path, bytes, n);
@@ -386,18 +386,24 @@ static void declare_png(int side)
 /* A small file that declares a large picture needs little memory until it is read. */
 START_TEST(bombs_declare_themselves)
 {
-  picture_write_jpeg(picture_path, 16, 16,
-                     &(struct jpeg_style){.colours = JPEG_YCC, .progressive = true});
-  declare_jpeg(30000);
-  ck_assert_uint_gt(declared_bytes(), (size_t)30000 * 30000 * 3 * 2);
-  declare_jpeg(60000);
-  picture_must_fail(MAFAT_EUNSUPPORTED);
+  for (int whole = 0; whole < 2; whole++) {
+    const char *marker = whole ? "\xff\xca" : "\xff\xc2";
+    picture_write_jpeg(
+        picture_path, 16, 16,
+        &(struct jpeg_style){.colours = JPEG_YCC, .progressive = true, .arithmetic = whole});
+    declare_jpeg(marker, 30000);
+    if (whole) ck_assert_uint_gt(declared_bytes(true), (size_t)30000 * 30000 * 3 * 2);
+    else ck_assert_uint_lt(declared_bytes(false), (size_t)8 << 20);
+    if (!whole) picture_must_fail(MAFAT_EFORMAT);
+    declare_jpeg(marker, 60000);
+    picture_must_fail(MAFAT_EUNSUPPORTED);
+  }
 
   const struct png_style interlaced = {
       .colour = PNG_COLOR_TYPE_RGB, .depth = 8, .interlaced = true};
   picture_write_png(picture_path, 16, 16, &interlaced);
   declare_png(30000);
-  ck_assert_uint_gt(declared_bytes(), (size_t)30000 * 30000 * 3);
+  ck_assert_uint_gt(declared_bytes(true), (size_t)30000 * 30000 * 3);
   declare_png(60000);
   picture_must_fail(MAFAT_EUNSUPPORTED);
 }

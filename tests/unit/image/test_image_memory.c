@@ -98,7 +98,18 @@ START_TEST(bytes_bound_what_is_used)
     picture_write_jpeg(
         picture_path, W, H,
         &(struct jpeg_style){.colours = JPEG_YCC, .h = 2, .v = 2, .progressive = true});
-    check_memory("progressive JPEG", false);
+    check_memory("progressive JPEG", true);
+    break;
+  case 7:
+    picture_write_jpeg(picture_path, W / 2, H / 2,
+                       &(struct jpeg_style){
+                           .colours = JPEG_YCC, .h = 2, .progressive = true, .arithmetic = true});
+    check_memory("JPEG of which libjpeg keeps the coefficients", false);
+    break;
+  case 8:
+    picture_write_jpeg(picture_path, W, H,
+                       &(struct jpeg_style){.colours = JPEG_CMYK, .progressive = true});
+    check_memory("progressive CMYK JPEG", true);
     break;
   case 5:
     picture_write_png(
@@ -135,16 +146,21 @@ static void evict(void)
   close(fd);
 }
 
-/* Large files leave little in the page cache. Opening a PNG file skips over all of its chunks. */
+/* Large files leave little in the page cache. Opening a PNG file skips over all of its chunks;
+ * opening a progressive JPEG reads it, and its scans are then read at many places. */
 START_TEST(large_files_take_little_page_cache)
 {
   enum { W = 1200, H = 900 };
   static float row[64 * 3];
   const struct mafat_image_input input = {64, 48, 3, .fit = MAFAT_FIT_STRETCH};
   const struct png_style style = {.colour = PNG_COLOR_TYPE_RGB, .depth = 8};
-  const size_t window = _i ? MAFAT_IMAGE_PIXELS_WINDOW : MAFAT_IMAGE_FILE_WINDOW;
+  const size_t scans = 10 * 2 * 8192, window = _i == 2 ? scans : _i ? MAFAT_IMAGE_PIXELS_WINDOW
+                                                                  : MAFAT_IMAGE_FILE_WINDOW;
   struct mafat_image *im;
-  if (_i) picture_write_ppm(picture_path, W, H, '6', 255);
+  if (_i == 2)
+    picture_write_jpeg(picture_path, W, H,
+                       &(struct jpeg_style){.colours = JPEG_YCC, .progressive = true});
+  else if (_i) picture_write_ppm(picture_path, W, H, '6', 255);
   else picture_write_png(picture_path, W, H, &style);
   evict();
   if (cached_bytes() > 0) {
@@ -185,8 +201,8 @@ Suite *image_memory_suite(void)
 {
   Suite *suite = suite_create("image_memory");
   TCase *memory = picture_case(suite, "memory", 120);
-  tcase_add_loop_test(memory, bytes_bound_what_is_used, 0, test_slow_rows(7));
-  tcase_add_loop_test(memory, large_files_take_little_page_cache, 0, 2);
+  tcase_add_loop_test(memory, bytes_bound_what_is_used, 0, test_slow_rows(9));
+  tcase_add_loop_test(memory, large_files_take_little_page_cache, 0, 3);
   tcase_add_test(memory, a_cached_file_stays_cached);
   return suite;
 }
