@@ -439,11 +439,12 @@ int mafat_choose(struct mafat_choice *c, const struct mafat_choice_request *r,
 int mafat_choice_refuse(const struct mafat_choice *c, const struct mafat_choice_request *r,
                         struct mafat_diagnostic *d)
 {
-  char need[MAFAT_UNFIT_ROOM];
+  char need[MAFAT_UNFIT_ROOM], picture[MAFAT_UNFIT_ROOM];
   size_t charge = c->prediction.charge_bytes;
   bool reserved = charge < SIZE_MAX && charge - c->prediction.reserve <= r->budget_bytes;
-  return mafat_fail(d, MAFAT_ELIMIT, "%.200s: does not fit: %s%s%s%s", r->search.network->path,
+  return mafat_fail(d, MAFAT_ELIMIT, "%.200s: does not fit: %s%s%s%s%s", r->search.network->path,
                     mafat_unfit_describe(need, charge, r->budget_bytes, r->budget_source),
+                    mafat_unfit_picture(picture, c->layout, r->search.footprint, r->budget_bytes),
                     r->plan ? "" : "; ", r->plan ? "" : r->by->unfit,
                     reserved ? "; it would without its reserve" : "");
 }

@@ -338,6 +338,7 @@ void mafat_footprint_set_picture(struct mafat_footprint *footprint, const struct
   const struct mafat_image_info *info = mafat_image_describe(image);
   count_decoder(footprint, info->frame ? a_frame : info->format);
   footprint->image_bytes = mafat_image_bytes(image);
+  footprint->image_whole = info->whole ? info->format : NULL;
   footprint->floats_bytes = raw_bytes_from(n, 1);
   footprint->turned_bytes = mafat_input_turned_bytes(image, mafat_network_picture_shape(n));
   footprint->file_bytes = mafat_image_file_bytes(image);
@@ -349,6 +350,7 @@ void mafat_footprint_assume_picture(struct mafat_footprint *footprint,
 {
   count_decoder(footprint, "JPEG");
   footprint->image_bytes = mafat_image_bytes_assumed(input);
+  footprint->image_whole = NULL;
   footprint->floats_bytes = raw_bytes_from(n, 1);
   footprint->turned_bytes = footprint->file_bytes = 0;
 }

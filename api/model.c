@@ -307,12 +307,13 @@ int mafat_model_take_footprint(struct mafat_model *m, const struct mafat_footpri
                                const char *name, const char *doing, struct mafat_diagnostic *d)
 {
   struct mafat_prediction p;
-  char need[MAFAT_UNFIT_ROOM];
+  char need[MAFAT_UNFIT_ROOM], picture[MAFAT_UNFIT_ROOM];
   mafat_predict(&p, m->choice.layout, footprint);
   if (p.charge_bytes > m->budget_bytes && !m->best_effort && !m->link)
-    return mafat_fail(d, MAFAT_ELIMIT, "%.200s: does not fit: %s %s", name, doing,
-                      mafat_unfit_describe(need, p.charge_bytes, m->budget_bytes,
-                                           m->budget_source));
+    return mafat_fail(
+        d, MAFAT_ELIMIT, "%.200s: does not fit: %s %s%s", name, doing,
+        mafat_unfit_describe(need, p.charge_bytes, m->budget_bytes, m->budget_source),
+        mafat_unfit_picture(picture, m->choice.layout, footprint, m->budget_bytes));
   for (int i = 0; footprint->floats_bytes < m->footprint.floats_bytes && i < m->network->n_inputs;
        i++)
     mafat_raw_input_release(&m->inputs[i].raw);

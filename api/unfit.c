@@ -3,6 +3,7 @@
 #include "api/unfit.h"
 
 #include "base/mebibytes.h"
+#include "predictor/cost/predict.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +31,23 @@ const char *mafat_unfit_describe_least(char text[MAFAT_UNFIT_ROOM], size_t charg
 {
   snprintf(text, MAFAT_UNFIT_ROOM, "needs at least %.1f MiB, the budget (%.40s) is %.1f MiB",
            mafat_mebibytes_up(charge), source, mafat_mebibytes_down(budget));
+  return text;
+}
+
+const char *mafat_unfit_picture(char text[MAFAT_UNFIT_ROOM], const struct mafat_layout *layout,
+                                const struct mafat_footprint *footprint, size_t budget)
+{
+  struct mafat_footprint without = *footprint;
+  struct mafat_prediction p;
+  const char *whole = footprint->image_whole;
+  without.image_bytes = 0;
+  mafat_predict(&p, layout, &without);
+  *text = '\0';
+  if (p.charge_bytes > budget || footprint->image_bytes == 0) return text;
+  snprintf(text, MAFAT_UNFIT_ROOM, "; decoding the picture takes %.1f MiB of it%s%s%s",
+           mafat_mebibytes_up(footprint->image_bytes), whole ? ": this " : "", whole ? whole : "",
+           !whole           ? ""
+           : *whole == 'J'  ? " is decoded whole, as its scans are unusual: save it as baseline"
+                            : " is decoded whole, as it is interlaced: save it without");
   return text;
 }

@@ -5,6 +5,9 @@
 
 #include <stddef.h>
 
+struct mafat_footprint;
+struct mafat_layout;
+
 enum { MAFAT_UNFIT_ROOM = 192 };
 
 /* Formats "needs 8.6 MiB, the budget (--memory) is 4.0 MiB; --memory 8896K would do"; returns text.
@@ -16,5 +19,10 @@ const char *mafat_unfit_describe(char text[MAFAT_UNFIT_ROOM], size_t charge, siz
  * 4.0 MiB". */
 const char *mafat_unfit_describe_least(char text[MAFAT_UNFIT_ROOM], size_t charge, size_t budget,
                                        const char *source);
+
+/* Formats "; decoding the picture takes 72.0 MiB of it: ..." if the layout fits the budget but for
+ * the picture's decoder; else "". Returns text. */
+const char *mafat_unfit_picture(char text[MAFAT_UNFIT_ROOM], const struct mafat_layout *layout,
+                                const struct mafat_footprint *footprint, size_t budget);
 
 #endif

@@ -32,6 +32,8 @@ struct mafat_footprint {
   size_t heap_bytes;    /* more than that while plans are searched, once known */
   size_t program_bytes; /* size of the program's file, which the kernel may read whole at start */
   size_t image_bytes;   /* decoder state, without the network's input */
+  const char *image_whole; /* format of a picture that is decoded whole before its first row, for
+                              messages; NULL: it is decoded row by row */
   size_t floats_bytes;  /* readers of float files; resident between runs too, unless the plan reads
                            inputs row by row */
   size_t turned_bytes;  /* converted picture, if the plan reads it row by row but it cannot be

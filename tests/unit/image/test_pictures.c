@@ -1,4 +1,4 @@
-/* Covers api/{picture, picture_options}.c, runner/image/{input, pixel_rule, pixels,
+/* Covers api/{picture, picture_options, unfit}.c, runner/image/{input, pixel_rule, pixels,
  * placement}.c: how pictures become inputs of a network: their placement and the numbers that their
  * bytes become, by options, by facts in model files, and by default. */
 #include "include/mafat_plan.h"
@@ -469,6 +469,49 @@ START_TEST(options_that_make_no_sense)
 }
 END_TEST
 
+/* If a model fits but for the picture's decoder, the message names the decoder and a remedy, both
+ * when the model is opened for the picture and when it runs on it. */
+START_TEST(a_decoder_that_does_not_fit_is_named)
+{
+  enum { W = 2000, H = 1500, SPARE = 4 << 20 };
+  char path[40], picture[] = "/tmp/mafat-pictures-XXXXXX";
+  struct mafat_model_options o = usual_options();
+  struct mafat_model *m, *none;
+  close(mkstemp(picture));
+  write_model(path, IN_FRONT, 3, NULL, NULL);
+  ck_assert_int_eq(open_model(&m, path, &o), MAFAT_OK);
+  o.memory_bytes = mafat_model_charge_bytes(m) + SPARE;
+  mafat_model_close(&m);
+  for (int png = 0; png < 2; png++) {
+    const char *remedy = png ? "PNG is decoded whole, as it is interlaced"
+                             : "JPEG is decoded whole, as its scans are unusual";
+    if (png)
+      picture_write_png(picture, W, H,
+                        &(struct png_style){
+                            .colour = PNG_COLOR_TYPE_RGB, .depth = 8, .interlaced = true});
+    else
+      picture_write_jpeg(
+          picture, W, H,
+          &(struct jpeg_style){.colours = JPEG_YCC, .progressive = true, .arithmetic = true});
+    o.picture = NULL;
+    ck_assert_msg(open_model(&m, path, &o) == MAFAT_OK, "%s", diagnostic.text);
+    ck_assert_int_eq(mafat_model_run_picture(m, picture, &diagnostic), MAFAT_ELIMIT);
+    ck_assert_msg(strstr(diagnostic.text, "; decoding the picture takes ") != NULL &&
+                      strstr(diagnostic.text, remedy) != NULL,
+                  "%s", diagnostic.text);
+    mafat_model_close(&m);
+    o.picture = picture;
+    ck_assert_int_eq(open_model(&none, path, &o), MAFAT_ELIMIT);
+    ck_assert_msg(strstr(diagnostic.text, remedy) != NULL, "%s", diagnostic.text);
+  }
+  o.memory_bytes = 1 << 16; /* nothing fits: the picture does not matter */
+  ck_assert_int_eq(open_model(&none, path, &o), MAFAT_ELIMIT);
+  ck_assert_ptr_null(strstr(diagnostic.text, "decoding the picture"));
+  unlink(picture);
+  unlink(path);
+}
+END_TEST
+
 Suite *pictures_suite(void)
 {
   Suite *s = suite_create("pictures");
@@ -483,6 +526,7 @@ Suite *pictures_suite(void)
   tcase_add_test(t, a_file_may_say_it);
   tcase_add_test(t, facts_report_it);
   tcase_add_test(t, options_that_make_no_sense);
+  tcase_add_test(t, a_decoder_that_does_not_fit_is_named);
   suite_add_tcase(s, t);
   return s;
 }
