@@ -46,8 +46,8 @@ const char *mafat_unfit_picture(char text[MAFAT_UNFIT_ROOM], const struct mafat_
   if (p.charge_bytes > budget || footprint->image_bytes == 0) return text;
   snprintf(text, MAFAT_UNFIT_ROOM, "; decoding the picture takes %.1f MiB of it%s%s%s",
            mafat_mebibytes_up(footprint->image_bytes), whole ? ": this " : "", whole ? whole : "",
-           !whole           ? ""
-           : *whole == 'J'  ? " is decoded whole, as its scans are unusual: save it as baseline"
-                            : " is decoded whole, as it is interlaced: save it without");
+           !whole          ? ""
+           : *whole == 'J' ? " is decoded whole, as its scans are unusual: save it as baseline"
+                           : " is decoded whole, as it is interlaced: save it without");
   return text;
 }

@@ -19,7 +19,7 @@ struct table {
 };
 
 /* A walk over the file's markers. */
-struct walk {
+struct marker_walk {
   struct mafat_jpeg_scans *s;
   struct mafat_image_source source;
   bool unusual, ended; /* ended: no bytes are left */
@@ -30,7 +30,7 @@ struct walk {
   uint16_t quantization[COMPONENTS][COEFS];
 };
 
-static unsigned take(struct walk *w)
+static unsigned take(struct marker_walk *w)
 {
   struct mafat_image_source *source = &w->source;
   if (source->left == 0 && !w->ended) {
@@ -43,13 +43,13 @@ static unsigned take(struct walk *w)
   return *source->next++;
 }
 
-static unsigned take_two(struct walk *w)
+static unsigned take_two(struct marker_walk *w)
 {
   unsigned high = take(w) << 8;
   return high | take(w);
 }
 
-static void skip(struct walk *w, size_t n)
+static void skip(struct marker_walk *w, size_t n)
 {
   size_t here = n < w->source.left ? n : w->source.left;
   w->source.next += here;
@@ -57,13 +57,13 @@ static void skip(struct walk *w, size_t n)
   w->source.position += (off_t)(n - here);
 }
 
-static off_t position_of(const struct walk *w)
+static off_t position_of(const struct marker_walk *w)
 {
   return w->source.position - (off_t)w->source.left;
 }
 
 /* Returns the next marker; skips the data before it. EOI at the end of the file. */
-static unsigned next_marker(struct walk *w)
+static unsigned next_marker(struct marker_walk *w)
 {
   while (!w->ended) {
     const uint8_t *ff = w->source.left ? memchr(w->source.next, 0xff, w->source.left) : NULL;
@@ -77,7 +77,7 @@ static unsigned next_marker(struct walk *w)
 }
 
 /* Reads Huffman tables. Like libjpeg, accepts no others than 0 to 3. */
-static void read_huffman(struct walk *w, size_t n)
+static void read_huffman(struct marker_walk *w, size_t n)
 {
   while (n > 17 && !w->ended) {
     unsigned index = take(w), sum = 0;
@@ -96,7 +96,7 @@ static void read_huffman(struct walk *w, size_t n)
   if (n) w->unusual = true;
 }
 
-static void read_quantization(struct walk *w, size_t n)
+static void read_quantization(struct marker_walk *w, size_t n)
 {
   while (n > COEFS && !w->ended) {
     unsigned index = take(w), wide = index >> 4 ? 2 : 1;
@@ -110,7 +110,7 @@ static void read_quantization(struct walk *w, size_t n)
 }
 
 /* Makes a decoding table; NULL: it is invalid, or there is no memory. */
-static struct mafat_jpeg_huffman *make_table(struct walk *w, struct table *from, bool ac)
+static struct mafat_jpeg_huffman *make_table(struct marker_walk *w, struct table *from, bool ac)
 {
   if (from->made) return from->made;
   struct mafat_jpeg_huffman *t = calloc(1, sizeof *t);
@@ -138,7 +138,7 @@ static struct mafat_jpeg_huffman *make_table(struct walk *w, struct table *from,
 
 /* True if libjpeg accepts the scan's parameters without a warning, given the scans before it. Notes
  * the bits that it adds. */
-static bool note_bits(struct walk *w, const struct mafat_jpeg_scan *scan)
+static bool note_bits(struct marker_walk *w, const struct mafat_jpeg_scan *scan)
 {
   bool usual = true;
   if (w->s->frame.progressive) {
@@ -160,7 +160,7 @@ static bool note_bits(struct walk *w, const struct mafat_jpeg_scan *scan)
 }
 
 /* Copies a component's quantization table as it is at the component's first scan. */
-static bool note_component(struct walk *w, int i)
+static bool note_component(struct marker_walk *w, int i)
 {
   struct mafat_jpeg_component *c = &w->s->of[i];
   int from = w->s->frame.of[i].quantization;
@@ -172,7 +172,7 @@ static bool note_component(struct walk *w, int i)
 }
 
 /* Reads the components of a scan header, and finds their tables. */
-static bool read_components(struct walk *w, struct mafat_jpeg_scan *scan,
+static bool read_components(struct marker_walk *w, struct mafat_jpeg_scan *scan,
                             uint8_t tables[COMPONENTS])
 {
   const struct mafat_jpeg_frame *f = &w->s->frame;
@@ -188,7 +188,7 @@ static bool read_components(struct walk *w, struct mafat_jpeg_scan *scan,
   return scan->n == 1 || blocks <= MOST_BLOCKS;
 }
 
-static bool find_tables(struct walk *w, struct mafat_jpeg_scan *scan, const uint8_t *tables)
+static bool find_tables(struct marker_walk *w, struct mafat_jpeg_scan *scan, const uint8_t *tables)
 {
   for (int i = 0; i < scan->n; i++)
     for (int ac = 0; ac < 2; ac++) {
@@ -200,7 +200,7 @@ static bool find_tables(struct walk *w, struct mafat_jpeg_scan *scan, const uint
   return true;
 }
 
-static bool read_scan(struct walk *w, struct mafat_jpeg_scan *scan, size_t n)
+static bool read_scan(struct marker_walk *w, struct mafat_jpeg_scan *scan, size_t n)
 {
   uint8_t tables[COMPONENTS];
   scan->n = (uint8_t)take(w);
@@ -218,7 +218,7 @@ static bool read_scan(struct walk *w, struct mafat_jpeg_scan *scan, size_t n)
   return usual && (w->s->frame.arithmetic || find_tables(w, scan, tables));
 }
 
-static void add_scan(struct walk *w, size_t n)
+static void add_scan(struct marker_walk *w, size_t n)
 {
   struct mafat_jpeg_scans *s = w->s;
   struct mafat_jpeg_scan *scan = calloc(1, sizeof *scan);
@@ -233,7 +233,7 @@ static void add_scan(struct walk *w, size_t n)
 }
 
 /* Reads the segment of a marker that has one, up to its end. */
-static void read_segment(struct walk *w, unsigned marker)
+static void read_segment(struct marker_walk *w, unsigned marker)
 {
   off_t begin = position_of(w);
   size_t n = take_two(w);
@@ -257,7 +257,7 @@ static bool is_known(unsigned marker)
          (marker >= APP0 && marker <= APP15) || marker == COM;
 }
 
-static void find_scans(struct walk *w)
+static void find_scans(struct marker_walk *w)
 {
   int frames = 0;
   unsigned marker;
@@ -311,7 +311,7 @@ static struct mafat_jpeg_scans *make_scans(struct mafat_image_source *source,
 }
 
 /* True if the file can be converted; see mafat_jpeg_scans_open. */
-static bool is_usable(const struct walk *w)
+static bool is_usable(const struct marker_walk *w)
 {
   enum { SMOOTHED = 10 }; /* libjpeg smooths if one of these coefficients is not complete */
   int blocks = 0;
@@ -354,7 +354,7 @@ static bool is_too_much_work(const struct mafat_jpeg_scans *s)
   return s->n_scans > MAFAT_JPEG_SCANS || work > mafat_jpeg_most_work(blocks);
 }
 
-static int judge(const struct walk *w, struct mafat_diagnostic *d)
+static int judge(const struct marker_walk *w, struct mafat_diagnostic *d)
 {
   const char *name = w->s->name;
   if (w->error == ENOMEM) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
@@ -370,7 +370,7 @@ int mafat_jpeg_scans_open(struct mafat_jpeg_scans **out, bool *whole,
                           const char *name, struct mafat_diagnostic *d)
 {
   *out = NULL;
-  struct walk *w = calloc(1, sizeof *w);
+  struct marker_walk *w = calloc(1, sizeof *w);
   struct mafat_jpeg_scans *s = w ? make_scans(source, frame, name) : NULL;
   if (!s) {
     free(w);
