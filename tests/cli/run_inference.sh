@@ -924,11 +924,11 @@ code=$?
 check closed-list "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(grep -c 'standard input: cannot read the list' "$err")" -eq "$(wc -l <"$err")"
 printf 'kept\n' >kept
 run --dump-output no/such/folder $model a.ppm
-check dump-no-folder "exit status $code: $(cat "$err")" test "$code" -eq 1 -a "$(grep -c 'no/such/folder: cannot' "$err")" -eq 1
+check dump-no-folder "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(grep -c 'no/such/folder: cannot' "$err")" -eq 1
 run --dump-output . $model a.ppm
-check dump-folder "exit status $code: $(cat "$err")" test "$code" -eq 1
+check dump-folder "exit status $code: $(cat "$err")" test "$code" -eq 2
 run --dump-output kept/x $model a.ppm
-check dump-in-file "exit status $code: $(cat "$err")" test "$code" -eq 1
+check dump-in-file "exit status $code: $(cat "$err")" test "$code" -eq 2
 mkdir limited
 # Files may not grow beyond 8 KiB, so standard error is a pipe.
 (trap '' XFSZ && ulimit -f 8 && exec "$program" --quiet --dump-output limited/dump $model a.ppm) 2>&1 | cat >"$err"
