@@ -1,5 +1,5 @@
-/* Chooses a plan for a budget. Called by api/model.c and api/dry_run.c. Reads the model file,
- * searches, and may run plans to time them; allocates. */
+/* Chooses a plan for a budget. Called by api/model.c and api/dry_run.c. Reads the model file, and
+ * may run plans to time them. Allocates the choice, which mafat_choice_close frees. */
 #include "api/choose.h"
 
 #include "base/part.h"
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_BOXES = 1000000 }; /* upper limit of the option */
+enum { MOST_BOXES = 1000000 }; /* upper limit of the option max_boxes */
 
 static const double AT_ONCE = 1e-9; /* seconds of a named search that --plan-time 0 ends */
 
@@ -93,7 +93,8 @@ static int take_text(struct mafat_choice *c, const struct mafat_choice_request *
   return code;
 }
 
-/* Resident bytes without the program's code, because code that only searching enters is dropped. */
+/* Returns the resident bytes without the program's code. Code does not count, because code that
+ * only searches enter is dropped later. */
 static size_t own_bytes(void)
 {
   size_t all = mafat_process_resident_bytes(), code = mafat_process_code_bytes();
@@ -170,8 +171,8 @@ int mafat_choose_search(struct mafat_front **front, const struct mafat_search *b
 {
   size_t timer_bytes = 0;
   size_t before = own_bytes();
-  /* The memory for opening is known only after the search, so until then charges are those of
-   * running. */
+  /* The memory for opening the model is known only after the search. Until then, charges count the
+   * memory of runs only. */
   struct mafat_footprint running = *search->footprint;
   running.opening_bytes = running.reading_bytes = running.program_bytes = 0;
   struct mafat_allowance memory = {.limit_bytes = search_room(search)};
@@ -198,7 +199,7 @@ int mafat_choose_search(struct mafat_front **front, const struct mafat_search *b
     c->resident_bytes += traces->left_bytes;
     c->charge_bytes = charge > opening ? charge : opening;
   }
-  /* page tables are rounded up, so two plans may now have equal charges */
+  /* Page tables are rounded up, so the charges of two plans may be equal now. */
   mafat_front_reduce(*front);
   return MAFAT_OK;
 }
@@ -353,7 +354,8 @@ static int processors(void)
   return n > MAFAT_MAX_THREADS ? MAFAT_MAX_THREADS : n;
 }
 
-/* Finds the search by its text. Also needed with a given plan, for the paper's predictor. */
+/* Finds the search that `text` names, and its parameters. A given plan needs it too: a
+ * parameter of the search is the bias that the paper's predictor adds. */
 static int take_search(struct mafat_choice_request *r, const char *text, struct mafat_diagnostic *d)
 {
   int code = mafat_search_find(&r->by, &r->search.words, text, d);

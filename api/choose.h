@@ -1,6 +1,7 @@
-/* Chooses the plan for a budget, a given one or one that a search finds, and predicts its cost.
- * Included by api/dry_run.h, api/facts.h and api/model.h; called by api/model.c and api/dry_run.c.
- * Reads the model file, but weights only if plans are timed, and no picture; allocates. */
+/* Chooses a plan that fits a budget: the plan in the options, or one that a search finds. Predicts
+ * its memory and time. Included by api/dry_run.h, api/facts.h and api/model.h; called by
+ * api/model.c and api/dry_run.c. Reads the model file, and the weights if plans are timed, but no
+ * picture. Allocates the choice, which mafat_choice_close frees. */
 #ifndef MAFAT_API_CHOOSE_H
 #define MAFAT_API_CHOOSE_H
 
@@ -33,16 +34,16 @@ struct mafat_choice_request {
                              limit, so that outputs do not depend on it */
   double runs;            /* expected number of runs; 0: one */
   bool is_timed;          /* the search times plans */
-  struct mafat_plan_timer_options timed; /* set by mafat_choose_time, without network; weights NULL:
-                                            times are predicted */
-  size_t bias_bytes;      /* for the paper's predictor */
+  struct mafat_plan_timer_options timed; /* set by mafat_choose_time, except the network; weights
+                                            NULL: times are predicted */
+  size_t bias_bytes;      /* constant that the paper's predictor adds */
   const struct mafat_front *front; /* result of mafat_choose_search with search `best`; NULL:
                                       mafat_choose searches */
   struct mafat_search_traces traces; /* memory of that search */
   size_t budget_bytes;
   const char *budget_source; /* for messages: "cgroup limit" */
-  bool best_effort;       /* if nothing fits, the smallest plan is chosen, or the given one, or the
-                             greedy search's fallback */
+  bool best_effort;       /* if nothing fits, choose a plan that exceeds the budget: the given one,
+                             the greedy search's fallback, or the smallest */
 };
 
 struct mafat_choice {
@@ -50,10 +51,11 @@ struct mafat_choice {
   struct mafat_layout *layout;
   struct mafat_prediction prediction;
   struct mafat_latency latency;
-  enum mafat_algorithm algorithm; /* option with which the plan was made */
+  enum mafat_algorithm algorithm; /* option `algorithm` with which the plan was made */
   char *text;                     /* the plan's canonical text; owned */
   bool fits;                      /* prediction.charge_bytes <= budget */
-  struct mafat_search_traces traces; /* memory of its search; part of the prediction */
+  struct mafat_search_traces traces; /* memory of the search that found the plan; the prediction
+                                        counts it */
 };
 
 /* Structs that a request points to. */
@@ -62,7 +64,7 @@ struct mafat_choice_basis {
   struct mafat_calibration calibration;
 };
 
-/* Returns the options' reserve, or the default. */
+/* Returns the reserve in bytes: that of the options, or the default. */
 size_t mafat_choose_reserve(const struct mafat_model_options *o);
 
 /* Reads a model's network, and sets which layers run, which outputs are read and how they are
@@ -86,8 +88,8 @@ bool mafat_choose_is_timed(const struct mafat_model_options *o);
 void mafat_choose_time(struct mafat_choice_request *request, struct mafat_model_source *weights,
                        const struct mafat_kernels *kernels);
 
-/* Searches for a Pareto front. Adds the search's own memory to the charges of all plans: it
- * fragments the heap, and no plan can need less than its search. timed: as in a request; NULL:
+/* Searches for a Pareto front. Adds the memory that the search leaves behind to the charges of all
+ * plans; a charge is at least the memory that the search needed. timed: as in a request; NULL:
  * times are predicted. Errors of the search (best.h) and of timing (plan_timer.h). */
 int mafat_choose_search(struct mafat_front **front, const struct mafat_search *by,
                         const struct mafat_search_request *search,

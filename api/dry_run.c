@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Heap that a process has while it runs a model, but not in a dry run: model, inputs, times, plan
- * reports, outputs, the names of some hundred classes; and a page for fragmentation. */
+/* Bytes of heap that a process needs to run a model, but not for a dry run: model, inputs, times,
+ * plan reports, outputs, the names of some hundred classes; and a page for fragmentation. */
 enum { RUNNERS_HEAP = 20 << 10 };
 
 /* ---- opening ---- */
@@ -75,7 +75,7 @@ static int write_front(struct mafat_dry_run *q, struct mafat_diagnostic *d)
   return code;
 }
 
-/* Searches the network's Pareto front. Sets the request's pointers into the dry run. */
+/* Searches for the Pareto front of the network's plans. The dry run owns the front. */
 static int find_front(struct mafat_dry_run *q, struct mafat_diagnostic *d)
 {
   struct mafat_search_request *s = &q->request.search;
@@ -84,15 +84,15 @@ static int find_front(struct mafat_dry_run *q, struct mafat_diagnostic *d)
   s->options = &q->basis.options;
   s->calibration = &q->basis.calibration;
   s->footprint = &q->footprint;
-  /* uses search `best`, whatever search is chosen, because the front shows what is possible */
+  /* uses search `best`, whatever the options say, because the front shows what is possible */
   int code = mafat_choose_search(&q->front, mafat_search_at(0), s, NULL, &q->request.traces, d);
   if (code) return code;
   q->request.front = q->front;
   return write_front(q, d);
 }
 
-/* If the search times plans: sets with which weights, and this machine's memory as the budget while
- * they are timed. */
+/* If the search times plans: sets the weights to time them with, and this machine's memory as the
+ * budget of timing. */
 static int prepare_timing(struct mafat_dry_run *q, struct mafat_model_source *weights,
                           struct mafat_diagnostic *d)
 {
@@ -203,7 +203,8 @@ void mafat_dry_run_close(struct mafat_dry_run **dry_run)
 
 /* ---- dry run of a file to be packed ---- */
 
-/* Returns a copy of a network with its own layers, in one allocation. NULL: out of memory. */
+/* Returns a copy of a network that has its own layers and shares all else. It is one allocation.
+ * NULL: out of memory. */
 static struct mafat_network *borrow_network(const struct mafat_network *n)
 {
   struct with_layers {
@@ -218,8 +219,8 @@ static struct mafat_network *borrow_network(const struct mafat_network *n)
   return &copy->network;
 }
 
-/* Sets the narrowest type of weights down to `type` that each layer can have; returns the number of
- * layers changed. */
+/* Gives the weights of each layer the narrowest type that the layer supports and that is not
+ * narrower than `type`. Returns the number of layers changed. */
 static int narrow_layers(struct mafat_network *n, enum mafat_dtype type)
 {
   int changed = 0;
@@ -365,7 +366,7 @@ static size_t rounder_than(size_t bytes)
   return 0;
 }
 
-/* Rounds up to a quarter of a MB. */
+/* Rounds up to a multiple of 256 KB. */
 static size_t quarter_from(size_t bytes)
 {
   size_t quarter = (size_t)1 << 18;

@@ -1,5 +1,5 @@
-/* Fills facts about plans, models, pictures and the process. Called by api/dry_run.c and, through
- * the public headers, by programs/. Reads /proc. */
+/* Fills the public headers' structs of facts about plans, models, pictures and the process. Called
+ * by api/dry_run.c and, through the public headers, by programs/. Reads /proc. */
 #include "api/facts.h"
 
 #include "formats/darknet/fork.h"
@@ -178,9 +178,10 @@ static bool is_tight(const struct mafat_model *m, size_t charge_bytes)
   return charge_bytes >= m->budget_bytes || m->budget_bytes - charge_bytes < PLENTY;
 }
 
-/* Compares the process with its prediction, and finds whether the difference is in the arena. A
- * process may be smaller if the budget is tight or the code of shared libraries was estimated, and
- * the arena if there are more threads than processors, so that some found no work. */
+/* Compares the process with its prediction, and finds whether the difference is in the arena. The
+ * process may be smaller than predicted if the budget is tight, or if the code of shared libraries
+ * was estimated. The arena may be smaller if there are more threads than processors, so that some
+ * threads found no work. */
 static void check_resident(const struct mafat_model *m, size_t resident_bytes,
                            struct mafat_check *c)
 {

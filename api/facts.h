@@ -1,5 +1,5 @@
-/* Fills the public header's structs of facts from models and dry runs. Included by api/dry_run.c
- * and api/facts_layers.c. Reads /proc. */
+/* Fills the public header's structs of facts from models and dry runs. Included by api/dry_run.c,
+ * api/facts.c and api/facts_layers.c. Touches only its arguments. */
 #ifndef MAFAT_API_FACTS_H
 #define MAFAT_API_FACTS_H
 
@@ -7,7 +7,7 @@
 #include "api/picture.h"
 #include "include/mafat_plan.h"
 
-/* Describes a plan. prediction: that of the choice, or one for another picture. */
+/* Describes a plan. prediction: the choice's own, or one that was made for another picture. */
 void mafat_facts_plan(struct mafat_plan_facts *facts, const struct mafat_network *n,
                       const struct mafat_choice *choice, const struct mafat_prediction *prediction);
 

@@ -17,14 +17,14 @@
 
 enum {
   /* bytes around a page fault that the kernel makes resident; counted once, for code that is
-   * entered unexpectedly and the heap of an open file */
+   * entered unexpectedly and for the heap of an open file */
   LATE_WINDOW = 64 << 10,
   PROGRAM_FILE = 4 << 20, /* upper bound of the program file's cached part */
-  /* in a program without parts: code of kernels, decoders and detections, measured with glibc
-   * 2.36 */
+  /* bytes of code that become resident during runs (kernels, decoders, detection) if the program is
+   * linked without parts (base/part.h); measured with glibc 2.36 */
   LATE_ELSEWHERE = 640 << 10,
-  /* heap for a layer in plan, layout, schedule, executor and weights, and heap for those
-   * themselves */
+  /* bytes of heap in plan, layout, schedule, executor and weights: for each layer, and for these
+   * structs themselves */
   LAYER_BYTES = 768,
   RECORDS_BYTES = 52 << 10
 };
@@ -37,8 +37,8 @@ static bool reads_floats(const struct mafat_network *n, int layer)
   return mafat_network_in_type(n, layer) == MAFAT_F32;
 }
 
-/* True if kernels are called for few filters: those left over from blocks of 16, or small groups. A
- * level may leave these calls to another one (runner/kernels/conv.h). */
+/* True if some calls of kernels compute few filters: the rest after blocks of 16, or a small group.
+ * A kernel level may pass these calls to another level (runner/kernels/conv.h). */
 static bool has_narrow_calls(const struct mafat_network *n)
 {
   for (int i = 0; i < n->n_layers; i++) {
@@ -61,8 +61,8 @@ static bool has_depthwise(const struct mafat_network *n)
   return false;
 }
 
-/* True for layers that no Darknet cfg has: by kind, or by narrow weights in the model's own
- * file. */
+/* True for layers that cannot come from a Darknet cfg: because of their kind, or because the
+ * model's own file stores their weights in a narrow type. */
 static bool is_apart(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
@@ -89,8 +89,8 @@ static const struct mafat_integer_kernels *integer_kernels_of(const struct mafat
   return mafat_integer_kernels_find(kernels ? kernels : mafat_kernels_find(NULL));
 }
 
-/* Stack that integer convolutions use in addition: tables of taps, and at some levels sorted lists
- * of weights. */
+/* Returns the bytes of stack that integer convolutions need in addition: for tables of taps, and at
+ * some kernel levels for sorted lists of weights. */
 static size_t stack_of_runs(const struct mafat_network *n, const struct mafat_kernels *kernels)
 {
   enum { INTEGER_STACK = 20 << 10 };
@@ -108,7 +108,7 @@ struct footprint_run {
   bool depthwise, apart, integers;
 };
 
-/* Returns the level that computes calls with few filters for this one; "": itself. */
+/* Returns the kernel level to which `level` passes calls with few filters; "": to none. */
 static const char *helper_of(const char *level)
 {
   static const struct { const char *level, *helper; } rows[MAFAT_N_LEVELS] = {
@@ -139,7 +139,7 @@ static struct footprint_run run_of(const struct mafat_network *n,
                                 .integers = has_integers(n)};
 }
 
-/* Parts that runs enter, by address. */
+/* Parts of the program's code that runs enter, in order of address. */
 struct parts {
   struct mafat_process_part of[MAFAT_N_CODE_PARTS + 1];
   int n;
@@ -251,7 +251,7 @@ static size_t measure_code(size_t *resident_bytes)
   return mapped;
 }
 
-/* Measures the process, but counts the code that runs enter instead of that which is resident. */
+/* Measures the process. Replaces the code that is resident now by the code that runs enter. */
 MAFAT_PART(opening)
 static void measure_process(struct mafat_footprint *footprint,
                             const struct mafat_footprint_request *r)
@@ -270,8 +270,8 @@ static void measure_process(struct mafat_footprint *footprint,
     footprint->winograd_bytes[i] = parts_bytes(r, footprint->decoders, 1u << i) - bytes;
 }
 
-/* Returns the bytes that become resident with a part during runs. If parts do not begin at windows
- * (make WINDOW=0x1000), these include its neighbors in the same windows. */
+/* Returns the bytes that become resident when a run first enters a part. If parts are not aligned
+ * to LATE_WINDOW (make WINDOW=0x1000), this includes neighboring parts in the same windows. */
 static size_t late_part_bytes(const struct mafat_process_part *part)
 {
   uintptr_t from = (uintptr_t)part->begin / LATE_WINDOW,
@@ -320,7 +320,7 @@ int mafat_footprint_check_input(const struct mafat_image_input *input,
                     n->path, input->c);
 }
 
-/* Memory for reading inputs from `first` on, each from a file. */
+/* Returns the bytes needed to read input `first` and all later inputs, each from a file. */
 static size_t raw_bytes_from(const struct mafat_network *n, int first)
 {
   struct mafat_file_order order;

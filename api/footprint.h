@@ -28,7 +28,7 @@ struct mafat_footprint_request {
   size_t reserve_bytes;  /* from the options */
   const struct mafat_image_input *input; /* conversion of pictures; NULL: the network's default */
   const struct mafat_frame_format *frame; /* frames of video instead of pictures; NULL: none */
-  size_t beside_bytes;   /* memory of the caller besides the model */
+  size_t beside_bytes;   /* part of the budget that the caller uses for itself */
   bool frame_stays;      /* the frame is kept, and its rows are read a second time */
   size_t absent_bytes;   /* pages of in-memory model files that become resident when read */
   size_t reading_bytes;  /* memory of reading the model that was freed since */
@@ -55,15 +55,15 @@ void mafat_footprint_settle(const struct mafat_footprint *footprint, const struc
  * code compares a packed model with its graph. */
 void mafat_footprint_forget_import(void);
 /* Locks the code that runs enter and the program's own memory, as far as permitted. Called before
- * the first run, when there is memory for it. Does nothing in a program without parts, which has to
- * lock its own memory. Returns the locked heap (own.h). */
+ * the first run, when there is memory for it. Does nothing in a program without parts: such a
+ * program locks its memory itself. Returns the locked heap (own.h). */
 struct mafat_own_range mafat_footprint_lock(const struct mafat_footprint *footprint,
                                             const struct mafat_network *n,
                                             const struct mafat_kernels *kernels,
                                             const struct mafat_layout *layout);
 
-/* Update what depends on the next input: an open picture, a typical picture, or a file of
- * floats. */
+/* Replace the part of the footprint that depends on the next input: an open picture, a typical
+ * picture, or a file of floats. */
 void mafat_footprint_set_picture(struct mafat_footprint *footprint, const struct mafat_image *image,
                                     const struct mafat_network *n);
 void mafat_footprint_assume_picture(struct mafat_footprint *footprint,
@@ -73,7 +73,7 @@ void mafat_footprint_set_floats(struct mafat_footprint *footprint, const struct 
 
 /* Returns the default conversion of pictures for the network. */
 struct mafat_image_input mafat_footprint_usual_input(const struct mafat_network *n);
-/* MAFAT_EUNSUPPORTED: the input does not have 1 or 3 channels. */
+/* Checks that the input can take pictures. MAFAT_EUNSUPPORTED: it does not have 1 or 3 channels. */
 int mafat_footprint_check_input(const struct mafat_image_input *input,
                                 const struct mafat_network *n, struct mafat_diagnostic *d);
 

@@ -1,5 +1,5 @@
 /* Runs models on frames of video, which are in the arena or in the caller's memory: implements
- * include/mafat_video.h. Called by programs/. Runs the executor. */
+ * include/mafat_video.h. Called by programs/, python/ and examples/. Runs the executor. */
 #include "include/mafat_video.h"
 #include "runner/image/frame.h"
 #include "runner/os/process.h"
@@ -30,9 +30,9 @@ unsigned char *mafat_model_frame_room(struct mafat_model *m)
   return mafat_executor_frame_room(m->executor);
 }
 
-/* Checks that a JPEG frame's decoder fits the budget: it may need more memory than predicted, which
- * assumes subsampled chroma. The larger need is counted from then on. image_bytes is 0, so that the
- * arena returns no pages and its outputs stay readable. */
+/* Checks that the decoder of a JPEG frame fits the budget. It may need more memory than predicted,
+ * because predictions assume subsampled chroma; from then on the larger need counts. image_bytes is
+ * set to 0, so that the arena returns no pages and outputs stay readable. */
 static int take_decoder(struct mafat_model *m, size_t bytes, struct mafat_diagnostic *d)
 {
   struct mafat_footprint footprint = m->footprint;

@@ -1,5 +1,6 @@
 /* Runs models on floats and on files of elements, for the only input or for several by name:
- * implements a part of include/mafat.h. Called by programs/. Reads files and runs the executor. */
+ * implements a part of include/mafat.h. Called by api/model.c, programs/, python/ and
+ * darknet_patch/. Reads files and runs the executor. */
 #include "runner/os/process.h"
 #include "api/footprint.h"
 #include "api/model.h"

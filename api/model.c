@@ -1,5 +1,6 @@
-/* Opens, runs and closes models: implements include/mafat.h. Called by programs/ and
- * darknet_patch/. Reads files, maps and locks memory, starts threads. */
+/* Opens, runs and closes models: implements include/mafat.h. Called by programs/, python/,
+ * examples/ and darknet_patch/, and by other files of api/ (facts.c, frames.c, inputs.c, ports.c).
+ * Reads files, maps and locks memory, starts threads. */
 #include "api/model.h"
 
 #include "predictor/cost/paper.h"
@@ -59,7 +60,7 @@ static int choose_for_ranks(struct mafat_rank_choice *found, struct mafat_choice
                                               .wire = {m->link->bits_per_second, m->link->seconds}};
   int code = mafat_rank_choose(found, &r, d);
   request->plan = found->text;
-  request->best_effort = true; /* budgets were checked, without the memory of MPI */
+  request->best_effort = true; /* the budgets, which exclude MPI's memory, were checked above */
   return code;
 }
 
@@ -203,8 +204,8 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files,
     mafat_network_input_order(m->network, i, &m->inputs[i].order);
   }
   mafat_model_forget_picture(m);
-  /* a missing file is reported once a plan fits; probing before the process is measured includes
-   * its heap */
+  /* A missing file is reported only when a plan fits. Probing comes before the process is measured,
+   * so that the measurement includes the heap that it uses. */
   if (files->weights) mafat_weights_probe(files->weights, &m->kind, NULL);
   if (m->kind.packed && files->weights != files->model)
     code = mafat_packed_types(m->network, files->weights, d);
@@ -236,7 +237,7 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files,
   return code ? code : open_plan(m, files->weights, o, d);
 }
 
-/* Opens a model that is one of several ranks, unless a rank differs. */
+/* Opens a model that is one of several ranks. Fails if a rank differs (rank_identity.h). */
 static int open_rank(struct mafat_model *m, struct mafat_model_files *files,
                      const struct mafat_files_taken *t, const struct mafat_model_options *o,
                      struct mafat_diagnostic *d)
@@ -318,7 +319,7 @@ int mafat_model_take_footprint(struct mafat_model *m, const struct mafat_footpri
        i++)
     mafat_raw_input_release(&m->inputs[i].raw);
   m->footprint = *footprint;
-  /* as predicted, a decoder of whole pictures uses memory that the arena returns before */
+  /* A decoder of whole pictures uses memory that the arena returns first, as predicted. */
   if (!mafat_layout_takes_rows(m->choice.layout))
     mafat_executor_make_room(m->executor, footprint->image_bytes);
   return MAFAT_OK;
@@ -344,8 +345,8 @@ static int open_picture(struct mafat_model *m, const char *path,
   return MAFAT_OK;
 }
 
-/* Reads the pressure before a run. If the last run ended just before, uses its values, because
- * reading takes as long as a layer of a small network. */
+/* Reads the counters of memory pressure before a run. If the last run ended just before, uses its
+ * values, because reading takes as long as a layer of a small network. */
 static void begin_stall(struct mafat_model *m)
 {
   const double at_once_ms = 0.1;
@@ -580,7 +581,7 @@ void mafat_model_output_shape(const struct mafat_model *m, int *h, int *w, int *
   mafat_model_layer_shape(m, m->n_layers - 1, h, w, c);
 }
 
-/* Holds the output of a layer, if there is one. */
+/* Holds the output of a layer (mafat_model_hold_output). Fails if there is none. */
 static int hold_layer(const struct mafat_model *m, int layer, struct mafat_diagnostic *d)
 {
   if (layer < 0 || layer >= m->n_layers)

@@ -33,7 +33,7 @@ struct mafat_model {
   const char *budget_source;
   bool best_effort;
   struct mafat_weights_kind kind; /* type of the weights file */
-  enum mafat_algorithm algorithm; /* from which the plan was made */
+  enum mafat_algorithm algorithm; /* option `algorithm` with which the plan was made */
   struct mafat_choice choice;     /* plan and layout */
   struct mafat_lock lock;
   struct mafat_own_range heap; /* locked part of the heap; end 0: none */
@@ -55,20 +55,20 @@ struct mafat_model {
                                        by it */
   bool calibrated;          /* latency is predicted with this machine's calibration */
   double load_ms;           /* time to read and pack kept weights */
-  double image_ms, layers_ms; /* last run: its input; everything else */
+  double image_ms, layers_ms; /* time of the last run: for its input; for everything else */
   bool input_failed;        /* the last run failed because of its input */
   struct mafat_pressure pressure;
-  struct mafat_stall last, stall; /* last values read; their increase in the last run */
+  struct mafat_stall last, stall; /* last: values read last; stall: increase during the last run */
   double last_ms;                 /* time when `last` was read */
-  struct {
+  struct { /* callback of mafat_model_set_watch */
     void (*ran)(void *context, const struct mafat_step_facts *step);
     void *context;
   } watch;
 };
 
-/* For a link with pictures ahead. mafat_model_n_begun returns the number of pictures begun.
- * mafat_model_finish receives the results of the oldest unfinished picture, which then count as
- * those of the last run. */
+/* For a link whose rank 0 begins pictures ahead (rank_link.h). mafat_model_n_begun returns the
+ * number of pictures begun. mafat_model_finish receives the results of the oldest unfinished
+ * picture, which then count as those of the last run. */
 long long mafat_model_n_begun(const struct mafat_model *m);
 int mafat_model_finish(struct mafat_model *m, struct mafat_diagnostic *d);
 
@@ -92,8 +92,8 @@ int mafat_model_run_image(struct mafat_model *m, struct mafat_image **image, dou
 int mafat_model_run_opened(struct mafat_model *m, double opened_at, struct mafat_diagnostic *d);
 /* Resets `placement`, for runs without a picture: boxes are then in pixels of the input. */
 void mafat_model_forget_picture(struct mafat_model *m);
-/* Sets the executor's sources for the inputs from `first` on. Close them afterwards. MAFAT_EINVAL:
- * an input is not set. */
+/* Sets the executor's sources for input `first` and all later ones. The caller then calls
+ * mafat_model_close_inputs. MAFAT_EINVAL: an input is not set. */
 int mafat_model_open_inputs(struct mafat_model *m, int first, struct mafat_diagnostic *d);
 void mafat_model_close_inputs(struct mafat_model *m);
 /* Checks that there is a valid output, and prevents other runs in a shared arena until

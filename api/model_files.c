@@ -1,5 +1,6 @@
-/* Opens the files of a model once for all readers. Called by api/model.c, api/dry_run.c and
- * api/packing/pack.c. Opens and reads files; asks what is in the page cache. */
+/* Opens the files of a model once for all readers. Called by api/model.c, api/dry_run.c,
+ * api/packing/pack.c and, through include/mafat_file.h, by programs/run_inference. Opens and reads
+ * files; asks the kernel what is in the page cache. */
 #include "api/model_files.h"
 
 #include "base/part.h"
@@ -17,8 +18,9 @@ MAFAT_PART(run) const char *mafat_model_files_name(const struct mafat_file *file
   return file->path ? file->path : file->data ? "model in memory" : "open file";
 }
 
-/* A file in the page cache is read from there and stays for the next start, if the group has room
- * for it and for much else: it would be reclaimed before a run. Otherwise it is read directly. */
+/* True if the file is in the page cache and should stay there for the program's next start. That
+ * needs headroom in the cgroup for the file and ROOM bytes more: with less, the kernel would
+ * reclaim the file before a run. A file that does not stay is read past the page cache. */
 MAFAT_PART(run) static bool stays_cached(const struct mafat_model_source *s)
 {
   enum { ROOM = 32 << 20 };

@@ -28,7 +28,7 @@ size_t mafat_model_files_absent_bytes(const struct mafat_model_files *files);
 /* Copies of the caller's structs, which may be of another version of the library. */
 struct mafat_files_taken {
   struct mafat_file model, weights;
-  const struct mafat_file *own_weights; /* points to `weights`; NULL: not given */
+  const struct mafat_file *own_weights; /* points to `weights`; NULL: the caller gave none */
 };
 /* Copies the structs; `weights` may be NULL. MAFAT_EINVAL: a size field is not set. */
 int mafat_model_files_take(struct mafat_files_taken *taken, const struct mafat_file *model,

@@ -1,5 +1,5 @@
-/* Functions for a model's path that do not need the runner. Called by api/model_files.c,
- * make_weights and pack_weights. Opens and reads files. */
+/* Functions for a model's path that do not need the runner. Called by api/model_files.c and,
+ * through the public headers, by programs/ (make_weights, pack_weights). Opens and reads files. */
 #include "api/model_files.h"
 #include "include/mafat_pack.h"
 

@@ -16,8 +16,8 @@ struct mafat_picture {
   const char *assumed; /* head whose usual preprocessing is used for some value; NULL: none */
 };
 
-/* Values of `source`. Defined in picture.c, because runs report them and the strings of
- * picture_options.c are dropped before. */
+/* Values of `source`. Defined in picture.c, because runs report them, and the strings of
+ * picture_options.c are dropped from memory before the first run. */
 extern const struct mafat_picture_sources {
   const char *options, *file, *head;
 } mafat_picture_sources;

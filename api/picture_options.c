@@ -90,7 +90,8 @@ static int take_pad(struct mafat_picture *p, const struct mafat_network *n, cons
   return MAFAT_OK;
 }
 
-/* Starts from what is usual for the head, unless the options leave nothing to assume. */
+/* Sets the preprocessing that is usual for the head, unless the options and the model file give
+ * every value. */
 static void assume_usual(struct mafat_picture *p, const struct mafat_network *n,
                          const struct mafat_model_options *o)
 {

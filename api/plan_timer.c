@@ -11,14 +11,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A plan is run LEAST_RUNS to MOST_RUNS times, until its runs took ENOUGH_MS together. So short
- * runs are repeated more often: they vary more and cost less. */
+/* A plan is run at least LEAST_RUNS and at most MOST_RUNS times, until its runs took ENOUGH_MS in
+ * total. Short runs are therefore repeated more often: they vary more and cost less. */
 enum { LEAST_RUNS = 4, MOST_RUNS = 64, ENOUGH_MS = 3 };
 
 struct mafat_plan_timer {
   struct mafat_plan_timer_options options;
   struct mafat_weights *weights;
-  float *zeros; /* pages that are never written, as many floats as the largest input */
+  float *zeros; /* as many as the largest input has; never written, so no pages become resident */
   struct mafat_file_order *orders; /* [input] */
   size_t most_bytes;
 };

@@ -11,7 +11,7 @@
 
 struct mafat_executor;
 
-/* The caller still owns everything, which must outlive the timer. */
+/* The caller owns everything that these fields point to, and keeps it longer than the timer. */
 struct mafat_plan_timer_options {
   const struct mafat_network *network;
   int n_layers;

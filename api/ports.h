@@ -14,8 +14,8 @@ struct mafat_ports {
 
 enum mafat_ports_side { MAFAT_PORTS_IN, MAFAT_PORTS_OUT };
 
-/* Returns the number of floats of a port with so many elements; SIZE_MAX, which no buffer has, if
- * they are not addressable. */
+/* Converts a port's number of elements to the number of floats in memory. SIZE_MAX, which no buffer
+ * has: they are not addressable. */
 size_t mafat_ports_floats(long long elements);
 int mafat_ports_count(const struct mafat_ports *p, enum mafat_ports_side side);
 const char *mafat_ports_input_name(const struct mafat_network *n, int index);

@@ -1,5 +1,6 @@
-/* Chooses a plan for several ranks. Called by api/model.c and api/rank_dry_run.c. Makes plans and
- * layouts of all ranks; allocates. */
+/* Chooses a plan for several ranks. Called by api/model.c, api/rank_dry_run.c and, through
+ * include/mafat_ranks.h, by programs/run_inference. Makes plans and layouts of all ranks;
+ * allocates. */
 #include "api/rank_choice.h"
 
 #include "base/mebibytes.h"
@@ -43,7 +44,8 @@ static int open_ranks(struct ranks *r, const struct mafat_spec *spec,
   return code;
 }
 
-/* Checks that rank 0 computes nothing after its first receive, and no output. */
+/* For pictures ahead (rank_choice.h): checks that rank 0 computes no layer after its first receive,
+ * and no output of the network. */
 static int check_ahead(const struct mafat_rank_choice_request *r, const struct mafat_plan *plan,
                        struct mafat_diagnostic *d)
 {
@@ -137,7 +139,8 @@ static int find_strategy(struct mafat_rank_choice *c, const char *name, bool ahe
   return mafat_fail(d, MAFAT_EINVAL, "expected a search for ranks (%s), found %.60s", names, name);
 }
 
-/* Shares of each layer for each rank, by speed, with mean 1. False: all are equal. */
+/* Sets each rank's share of a layer in proportion to the rank's speed; the shares' mean is 1.
+ * False: all shares are equal. */
 static bool share_by_speed(double *shares, const struct mafat_rank_choice_request *r)
 {
   double sum = 0;
@@ -152,7 +155,8 @@ static bool share_by_speed(double *shares, const struct mafat_rank_choice_reques
 }
 
 /* Makes a plan with these shares (NULL: equal) and computes its cost. by_work: whole layers are
- * balanced by computation, else by memory. MAFAT_ELIMIT: it does not fit. */
+ * distributed so that the ranks' computation is balanced, else their memory. MAFAT_ELIMIT: the plan
+ * exceeds a rank's memory. */
 static int take_shares(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r,
                        struct mafat_group_weights weights, const double *shares, bool by_work,
                        struct mafat_diagnostic *d)
@@ -217,19 +221,19 @@ static int take_found(struct mafat_rank_choice *c, const struct mafat_rank_choic
 
 /* ---- best ---- */
 
-/* A plan that was evaluated. In small networks with many ranks, nearly all mixes give a plan that
- * was evaluated before. */
+/* A plan that was evaluated. In small networks with many ranks, nearly all mixes (rank_specs.h)
+ * give a plan that was evaluated before. */
 struct seen_spec {
   char *text;
   bool fit;
 };
 
-/* Best plan so far: its mix and cost. */
+/* Best plan so far: its mix (how the layers are distributed, rank_specs.h) and cost. */
 struct best_mix {
   struct mafat_rank_mix mix;
   int placement;
   double total_ms;
-  uint64_t exchanged_bytes, most_bytes; /* limits */
+  uint64_t exchanged_bytes, most_bytes; /* limits for a better plan: traffic; memory of a rank */
   bool found;
   struct seen_spec *seen; /* (n_seen), capacity for `capacity` */
   int n_seen, capacity;
@@ -243,8 +247,8 @@ static const struct seen_spec *find_seen(const struct best_mix *b, const char *t
   return NULL;
 }
 
-/* Records an evaluated plan; takes ownership of the text. Without memory, drops it, so that the
- * plan may be evaluated again. */
+/* Records an evaluated plan; takes ownership of the text. If memory runs out, frees the text, and
+ * the plan may be evaluated again. */
 static void note_seen(struct best_mix *b, char *text, bool fit)
 {
   enum { MORE = 64 };
@@ -362,9 +366,9 @@ static int try_mix(struct best_mix *b, struct mafat_rank_choice *c,
   return code;
 }
 
-/* Tries mixes of `rows` layers divided by rows, and whole layers after these. Assumes less and less
- * memory until one fits. Layers whose weights need more than 1 / `large` of that memory are divided
- * into n_parts. */
+/* Tries mixes in which the first `rows` layers are divided by rows, and later layers run whole on
+ * one rank each. Assumes less and less memory until a mix fits. Layers whose weights need more than
+ * 1 / `large` of that memory are divided into n_parts. */
 static int try_runs(struct best_mix *b, struct mafat_rank_choice *c,
                     const struct mafat_rank_choice_request *r, int rows, int n_parts, int large,
                     int placement)
@@ -388,8 +392,9 @@ static int try_runs(struct best_mix *b, struct mafat_rank_choice *c,
   return code;
 }
 
-/* Returns the number of first layers to be divided by rows: for quarters 0 to 8, so many quarters
- * of DeeperThings' number (switch_layer); then quarters of the layers that are left. */
+/* Returns how many of the first layers are divided by rows. Quarter 0 to 8: that many quarters of
+ * DeeperThings' number (switch_layer). Quarter 9 to 12: twice that number, and quarter - 8 quarters
+ * of the layers that are left. */
 static int rows_of_quarter(int quarter, int switch_layer, int n_layers)
 {
   const int twice = mafat_min(2 * switch_layer, n_layers);
@@ -397,8 +402,9 @@ static int rows_of_quarter(int quarter, int switch_layer, int n_layers)
                       : twice + (n_layers - twice) * (quarter - 8) / 4;
 }
 
-/* Tries mixes of `rows` layers divided into grids, with as many tiles as ranks and at least two
- * columns, and layers divided by weights after these. Only if all shares are equal. */
+/* Tries mixes in which the first `rows` layers are divided into grids, with as many tiles as ranks
+ * and at least two columns, and later layers are divided by weights. Does nothing unless all ranks
+ * have equal shares. */
 static int try_grids(struct best_mix *b, struct mafat_rank_choice *c,
                      const struct mafat_rank_choice_request *r, int rows, int placement)
 {

@@ -26,7 +26,7 @@ struct mafat_rank_choice_request {
 };
 
 struct mafat_rank_choice {
-  char *text;                       /* the plan's text */
+  char *text;                       /* the plan's text; owned */
   enum mafat_rank_strategy strategy;
   bool given;                       /* a plan was given */
   struct mafat_rank_sharing sharing;

@@ -11,8 +11,8 @@ struct mafat_layout;
 enum { MAFAT_UNFIT_ROOM = 192 };
 
 /* Formats "needs 8.6 MiB, the budget (--memory) is 4.0 MiB; --memory 8896K would do"; returns text.
- * source: origin of the budget. It is an option's name, repeated before the proposed budget, if it
- * has no blank; "cgroup limit" is not. */
+ * charge and budget are in bytes. source: origin of the budget. A source without blanks is an
+ * option's name, and is repeated before the proposed budget. */
 const char *mafat_unfit_describe(char text[MAFAT_UNFIT_ROOM], size_t charge, size_t budget,
                                  const char *source);
 /* The same if the charge is only a lower bound: "needs at least 8.6 MiB, the budget (--memory) is

@@ -1,9 +1,8 @@
 /* Reads a model file at random offsets through a small buffer, the window, so that weights can be
  * skipped. Closing it drops its pages from the page cache. The ranges that are read can be
- * recorded, and an embedded graph
- * (base/embedded_graph.h) can be read in place of the file. Included by formats/,
- * programs/make_weights and runner/weights. Opens and reads files; copies a pipe to an unnamed
- * temporary file. Allocates. */
+ * recorded, and an embedded graph (base/embedded_graph.h) can be read in place of the file.
+ * Included by formats/, programs/make_weights and runner/weights. Opens and reads files; copies a
+ * pipe to an unnamed temporary file. Allocates. */
 #ifndef MAFAT_BASE_MODEL_FILE_H
 #define MAFAT_BASE_MODEL_FILE_H
 
@@ -41,8 +40,9 @@ int mafat_model_file_open(struct mafat_model_file **out, const char *path,
                           struct mafat_diagnostic *d);
 void mafat_model_file_close(struct mafat_model_file **file);
 /* Opens another regular file of the model, below its folder. Pipes are refused: a model must not
- * make its reader wait or copy. The file is recorded if the model is, and is read from the embedded
- * graph if the model is. MAFAT_EFORMAT: the graph has no such file. */
+ * make its reader wait or copy. If the model's ranges are recorded, so are this file's; if the
+ * model is read from an embedded graph, so is this file. MAFAT_EFORMAT: the graph has no such
+ * file. */
 int mafat_model_file_open_beside(struct mafat_model_file **out, const struct mafat_model_file *file,
                                  const char *path, struct mafat_diagnostic *d);
 /* Opens the file that the user gave as the constant value of `input`, in any folder. In an embedded

@@ -58,7 +58,7 @@ void mafat_model_source_look(struct mafat_model_source *s);
 int mafat_model_source_check_regular(const struct mafat_model_source *s, const char *why,
                                      struct mafat_diagnostic *d);
 
-/* Checks that the file at that path is unchanged. MAFAT_EIO. */
+/* Compares two states of the file at that path. MAFAT_EIO: it was changed. */
 int mafat_model_source_same(const struct mafat_file_state *now,
                             const struct mafat_file_state *before, const char *path,
                             struct mafat_diagnostic *d);

@@ -11,7 +11,7 @@
  * failure. */
 int mafat_text_file_read(const char *path, const char *what, size_t max_bytes, char **text,
                          size_t *bytes, struct mafat_diagnostic *d);
-/* The same for an open source, from its beginning. */
+/* Like mafat_text_file_read, for an open source, which is read from its beginning. */
 int mafat_text_source_read(const struct mafat_model_source *source, const char *what,
                            size_t max_bytes, char **text, size_t *bytes,
                            struct mafat_diagnostic *d);

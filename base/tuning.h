@@ -30,7 +30,7 @@ enum {
 
 enum {
   MAFAT_SCRATCH_BLOCK_SLICE = 64, /* bytes of the record of a channel block */
-  MAFAT_SCRATCH_INTEGER_PIECE = 40, /* bytes of this record in quantized layers */
+  MAFAT_SCRATCH_INTEGER_PIECE = 40, /* bytes of a channel block's record in quantized layers */
   MAFAT_SCRATCH_POINTERS = 2048, /* most input row pointers per call, if it covers several rows */
   MAFAT_SCRATCH_INPUT_BYTES = 512 << 10, /* input of one call: fits a second-level cache */
   MAFAT_SCRATCH_INNER_BYTES = 128 << 10, /* rows of a fused depthwise layer */

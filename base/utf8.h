@@ -24,8 +24,8 @@ static inline size_t mafat_utf8_character(const char *text)
   return length;
 }
 
-/* True if that character of `bytes` bytes is a control character: ASCII's, and U+0080 to U+009F,
- * which some terminals obey like ESC. */
+/* True if the character at `text`, which has `bytes` bytes, is a control character: ASCII's, and
+ * U+0080 to U+009F, which some terminals obey like ESC. */
 static inline bool mafat_utf8_is_control(const char *text, size_t bytes)
 {
   unsigned char first = (unsigned char)text[0];

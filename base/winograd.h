@@ -10,7 +10,7 @@ enum mafat_winograd_size { MAFAT_WINOGRAD_4X4, MAFAT_WINOGRAD_6X6, MAFAT_N_WINOG
 
 struct mafat_winograd {
   enum mafat_winograd_size size;
-  int outputs; /* pixels along a tile's side */
+  int outputs; /* outputs along a tile's side: the n of F(n x n, 3x3) */
   int window;  /* inputs along a tile's side: outputs + 2 */
   /* products per tile, channel and filter: window * window; direct convolution has 9 * outputs *
    * outputs */

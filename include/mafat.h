@@ -40,7 +40,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The shared library exports the functions marked so, and no others. */
+/* The shared library exports the functions that are marked with MAFAT_API, and no others. */
 #ifdef __GNUC__
 #define MAFAT_API __attribute__((visibility("default")))
 #define MAFAT_PRINTF(format, first) __attribute__((__format__(__printf__, format, first)))
@@ -150,8 +150,8 @@ struct mafat_model_options {
   const char *image_scaling; /* default "exact", as Darknet scales; "fast": a large JPEG is decoded
                            at 1/2, 1/4 or 1/8 of its size, which changes pixels and boxes */
   /* Each byte of a picture becomes (byte - mean) * scale. Default: the model file's values, else
-   * those that are usual for the head that decodes the outputs, else 0 and 1 / 255. The same for
-   * channels, resize and pad. */
+   * those that are usual for the head that decodes the outputs, else 0 and 1 / 255. The defaults of
+   * channels, resize and pad are found in the same order. */
   const float *mean, *scale; /* (3) in the order of the input's channels, (1) if it is grey */
   const char *channels; /* order of three: "rgb", "bgr"; of one: "gray" */
   const char *resize;   /* "stretch"; with the proportions kept: "letterbox" (centered), "corner"
@@ -178,7 +178,7 @@ struct mafat_model_options {
                            nv12, yuyv, rgb24, mjpeg. The arena holds one; default: no video */
   bool frames_stay;     /* a frame stays in the arena until detections are made; else the run may
                            overwrite rows that it has read */
-  bool frames_outside;  /* frames are in the caller's memory, without room in the arena */
+  bool frames_outside;  /* frames are in the caller's memory; the arena has no buffer for them */
   size_t beside_bytes;  /* part of the budget that the caller uses, such as a camera's buffers */
   double runs;          /* number of runs that the model is opened for: a search pays if it saves
                            more time in these than it takes; default 1 */
@@ -224,8 +224,9 @@ struct mafat_model_facts {
   const char *budget_source; /* memory_name, "cgroup limit", "available memory", "unknown" */
   bool packed;               /* the weights file is packed */
   size_t kept_weights_bytes; /* in memory from run to run */
-  const char *reads_method;  /* of weights during runs: "io_uring", "aio", "thread"; NULL: none */
-  bool reads_directly;       /* past the page cache */
+  const char *reads_method;  /* how runs read weights: "io_uring", "aio", "thread"; NULL: they read
+                                none */
+  bool reads_directly;       /* these reads bypass the page cache */
   double load_ms;            /* time to read the kept weights */
   const char *fork;          /* "darknet" or "alexeyab" */
   const char *fork_sign;     /* cfg line that decided it: "line 7: mosaic=1 in [net]"; or NULL */
@@ -238,7 +239,7 @@ struct mafat_model_facts {
   const char *decode;        /* head that decodes the outputs, named as in the options; NULL: the
                                 outputs are decoded by Darknet's layers, or not at all */
   const char *decode_sign;   /* output that decided it: "output [1, 3549, 85]"; or NULL */
-  int n_inputs, n_outputs;   /* of mafat_model_describe_input, mafat_model_describe_output */
+  int n_inputs, n_outputs;   /* numbers of ports (mafat_model_describe_input, _output) */
   int n_classes;             /* of boxes or pictures; 0: unknown, or none */
 };
 
@@ -351,7 +352,8 @@ struct mafat_detection {
   float x, y, w, h;
 };
 
-/* Most confident first; ties by class, then head, row, column and anchor. */
+/* Boxes, the most confident first. Equal confidences are in the order of class, then head, row,
+ * column and anchor. */
 struct mafat_detections {
   struct mafat_detection *list; /* (n) */
   size_t n;

@@ -14,8 +14,8 @@ extern "C" {
 struct mafat_file {
   size_t size;
   const char *path; /* opened if there is no descriptor and no data. With a descriptor it names the
-                       file in messages, and its folder has an ONNX file's external data. With data
-                       it is only a name */
+                       file in messages, and an ONNX file's external data is in its folder. With
+                       data it is only a name */
   bool has_fd;
   int fd;           /* if has_fd: open for reading. Its position and flags do not change; a pipe is
                        read from its next byte */
@@ -27,7 +27,8 @@ struct mafat_file {
 /* True if the file holds its own weights (ONNX, TFLite, packed), by its first bytes. These bytes
  * can be read again, also from /dev/stdin and /dev/fd/N. */
 MAFAT_API bool mafat_holds_weights(const char *path);
-/* The same for a struct mafat_file; the bytes can be read again from a pipe, too. */
+/* Like mafat_holds_weights, for a struct mafat_file. The bytes can be read again, also from a
+ * pipe. */
 MAFAT_API bool mafat_file_holds_weights(const struct mafat_file *file);
 
 struct mafat_dry_run;

@@ -13,7 +13,7 @@ extern "C" {
 /* True if the file is packed, by its first bytes. */
 MAFAT_API bool mafat_is_packed(const char *path);
 
-/* Pointers must stay valid until the file is closed. */
+/* Memory that options point to must stay valid until the pack is closed. */
 struct mafat_pack_options {
   size_t size;
   const char *weights;     /* type, such as "int8" (pack_weights --help); default "float32" */
@@ -26,7 +26,8 @@ struct mafat_pack_options {
   /* picture for measuring the error of each layer's output; default: those of calibrate; without
    * any, no measuring */
   const char *measure;
-  /* layers with a larger error get the next wider type, until none has; default: no limit */
+  /* layers with a larger error (mafat_pack_layer_facts.error) get the next wider type, until no
+   * layer has a larger one; default: no limit */
   const double *keep_above;
   const char *fork;        /* as in mafat_model_options */
   const char *const *constants; /* (n_constants) as in mafat_model_options */
@@ -82,7 +83,7 @@ struct mafat_pack_candidate_facts {
   const char *ranges;    /* method: "least squares", "percentile" */
   bool equalized;        /* channels around depthwise convolutions are equalized */
   double error;          /* of the outputs */
-  bool taken;
+  bool taken;            /* the file has these parameters */
 };
 
 MAFAT_API int mafat_pack_describe(const struct mafat_pack *pack, struct mafat_pack_facts *facts);

@@ -15,7 +15,8 @@ extern "C" {
 
 /* ---- plan facts ---- */
 
-/* Predicted bytes. At the peak of the layers, the parts add up to charge_bytes. */
+/* Predicted bytes. The parts, `process` to `rest`, are those at the moment when the layers need the
+ * most, and add up to charge_bytes. */
 struct mafat_memory_facts {
   size_t process;     /* program and libraries, heap, stack: resident with any plan */
   size_t threads;     /* stacks of the computing threads, without the caller's */
@@ -48,7 +49,7 @@ struct mafat_plan_facts {
   size_t peak_bytes;
   uint64_t macs;            /* of direct convolution, for any algorithm */
   uint64_t redundant_macs;  /* part of macs that is recomputed where tiles overlap */
-  uint64_t padded_macs;     /* multiplied by the kernels: with padding, less Winograd's savings */
+  uint64_t padded_macs;     /* done by the kernels: with padding, without what Winograd saves */
   uint64_t weights_read_bytes; /* from the file, per run; 0: all are kept */
   double latency_ms; /* predicted, for all layers; without opening and without decoding a picture */
   double compute_ms;        /* part of it: computing */
@@ -63,7 +64,7 @@ struct mafat_group_facts {
   size_t size;
   int first, last;       /* first and last layer, both included */
   char cut[256]; /* as in the plan's text: "rows4", "5x5:balanced"; without weight placement */
-  int rows;              /* minimum height of its rolling windows; 0: none */
+  int rows;              /* runs by rows: minimum height of its rolling windows; 0: it does not */
   bool panels;           /* whole maps, computed by panels of filters */
   int tile_rows, tile_cols; /* otherwise: tiles of the group's output; 1 x 1 is a whole map */
   const char *weights;   /* "kept", "loaded" (per run, while the group runs), "streamed" */
@@ -80,14 +81,15 @@ struct mafat_layer_facts {
   int group;             /* index of the group that runs it */
   int inside;            /* layer whose step computes this one, which then has no map; -1: none */
   const char *algorithm; /* convolutions: "direct", "winograd", "winograd-large"; else NULL */
-  const char *weights; /* as of its group, except small and indivisible layers; NULL: no weights */
+  const char *weights;   /* placement: its group's, except for small and indivisible layers; NULL:
+                            no weights */
   size_t weights_bytes;  /* in packed form */
   uint64_t macs;         /* of this layer, with redundant ones */
   uint64_t step_macs;    /* of its step, with fused layers; 0 for the fused ones */
   size_t arena_bytes;    /* of its outputs and scratch */
   double ms;             /* of its step in the last run; 0: no run, or a dry run */
-  /* of its step in the run, from 0: the step's times are 2 * position (Winograd transform of its
-   * input) and the next. In parts: of the first part */
+  /* index of its step in the execution order. The step's time is 2 * position + 1; the Winograd
+   * transform of its input, if separate, has time 2 * position. In parts: of the first part */
   int position;
 };
 
@@ -97,11 +99,11 @@ struct mafat_layer_facts {
 MAFAT_API const char *mafat_model_plan(const struct mafat_model *model);
 /* Predicted bytes: upper bound of the charge of the process' memory cgroup. */
 MAFAT_API size_t mafat_model_charge_bytes(const struct mafat_model *model);
-/* Describes the plan, with the decoder of the last picture. */
+/* Describes the plan. Memory is predicted with the decoder of the last picture. */
 MAFAT_API int mafat_model_describe_plan(const struct mafat_model *model,
                                         struct mafat_plan_facts *facts);
-/* Layers 0 to n_layers - 1, groups 0 to n_groups - 1. MAFAT_EINVAL: out of range; *facts is
- * unchanged. */
+/* Describe layer 0 to n_layers - 1, or group 0 to n_groups - 1. MAFAT_EINVAL: out of range; *facts
+ * is unchanged. */
 MAFAT_API int mafat_model_layer(const struct mafat_model *model, int layer,
                                 struct mafat_layer_facts *facts);
 MAFAT_API int mafat_model_group(const struct mafat_model *model, int group,
@@ -126,7 +128,7 @@ MAFAT_API void mafat_model_output_shape(const struct mafat_model *model, int *h,
  * one of the options' outputs. MAFAT_EINVAL: another layer, or no output to read (mafat.h). */
 MAFAT_API int mafat_model_read_layer(const struct mafat_model *model, int layer, float *chw,
                                      struct mafat_diagnostic *d);
-/* Copies row y of channel c, w floats, of such a layer. */
+/* Copies row y of channel c, w floats, of a layer that mafat_model_read_layer can read. */
 MAFAT_API int mafat_model_read_row(const struct mafat_model *model, int layer, int c, int y,
                                    float *row, struct mafat_diagnostic *d);
 
@@ -168,7 +170,7 @@ struct mafat_check {
   bool holds;
   bool in_arena;         /* most of the difference is in the arena; false: in the process */
   size_t predicted_bytes, measured_bytes;
-  size_t off_bytes;      /* measured minus predicted bytes of that part */
+  size_t off_bytes;      /* measured minus predicted bytes of the part that in_arena names */
 };
 
 /* Compares measured with predicted memory. resident_bytes: from mafat_process_measure after a run,
@@ -192,7 +194,7 @@ struct mafat_dry_run_facts {
   bool floats_only;      /* set by the options, or because the channels are not a picture's */
   bool picture_assumed;  /* no picture was named; a baseline JPEG of 12 megapixels is assumed */
   bool plan_given;       /* the plan is given by the options, not searched for */
-  bool greedy;           /* found by MAFAT's greedy search */
+  bool greedy;           /* plans are found by the search "greedy", that of MAFAT */
   int threads;           /* from the options; MAFAT_THREADS_AUTO: chosen by the search */
   size_t bias_bytes;     /* constant that the paper's predictor adds */
   int n_front;           /* plans of mafat_dry_run_front; at least 1 */
@@ -200,8 +202,8 @@ struct mafat_dry_run_facts {
   size_t reserve_bytes;  /* part of memory.rest */
   struct mafat_picture_facts picture;
   const char *decode, *decode_sign; /* as in mafat_model_facts */
-  bool least;            /* found by the search "least" */
-  uint64_t n_weights;    /* of layers that multiply; biases and normalization excluded */
+  bool least;            /* plans are found by the search "least" */
+  uint64_t n_weights;    /* number of weights that are multiplied: no biases, no normalization */
   const char *search;    /* its name; NULL: the plan is given */
   const char *searched;  /* its goal: "the best there is"; NULL if the plan is given */
   bool one_plan;         /* the search finds the same plan for every budget */
@@ -256,7 +258,7 @@ struct mafat_search_facts {
   int n_words;
 };
 
-/* Search 0 is the default. MAFAT_EINVAL: out of range. */
+/* Describes a search; search 0 is the default. MAFAT_EINVAL: index is out of range. */
 MAFAT_API int mafat_search_describe(int index, struct mafat_search_facts *facts);
 /* Checks the name of a search and its parameters. MAFAT_EINVAL: the diagnostic lists searches, or
  * parameters. */
@@ -283,8 +285,8 @@ MAFAT_API int mafat_dry_run_front(const struct mafat_dry_run *dry_run, int index
 MAFAT_API int mafat_dry_run_budgets(const struct mafat_dry_run *dry_run, size_t *budgets,
                                     int capacity);
 
-/* The same dry run with weights packed as a type such as "int8" (pack_weights --help lists all).
- * Layers that do not support it get a wider type. Close it before the original dry run.
+/* Opens a dry run like another one, but with weights packed as a type such as "int8" (pack_weights
+ * --help lists all). Layers that do not support it get a wider type. Close it before the original.
  * MAFAT_EINVAL: no such type. MAFAT_EUNSUPPORTED: no layer's weights become smaller. *out is NULL
  * after a failure. */
 MAFAT_API int mafat_dry_run_pack(struct mafat_dry_run **out, const struct mafat_dry_run *dry_run,
@@ -408,7 +410,7 @@ struct mafat_calibration_facts {
   char cpu[16];          /* kernel level */
   double conv_gflops, point_gflops;    /* convolutions of 3x3 and larger; of 1x1 */
   double winograd_gflops;              /* of Winograd products */
-  double winograd_direct_gflops;       /* the same, in MACs of direct convolution */
+  double winograd_direct_gflops;       /* of Winograd, counted in MACs of direct convolution */
   double depthwise_gflops;
   double map_read_gbs, map_write_gbs, weights_gbs; /* memory, GB/s */
   double disk_gbs;                     /* sequential, without the page cache */

@@ -14,7 +14,7 @@ struct mafat_ranks_request {
   int n_ranks;
   const char *search;          /* default "deeperthings"; "fdto", "layers", "best"; ignored if the
                                   dry run has a plan */
-  double link_bits_per_second; /* between any two ranks */
+  double link_bits_per_second; /* speed of the link between any two ranks */
   double link_seconds;         /* latency per message */
   /* (n_ranks) speed of each rank relative to the predictions for this machine, above 0; default:
    * all 1. Searches share work in proportion */

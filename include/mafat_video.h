@@ -27,15 +27,15 @@ MAFAT_API int mafat_frame_describe(const char *frames, struct mafat_frame_facts 
  * frames in its options, or with frames_outside. */
 MAFAT_API unsigned char *mafat_model_frame_room(struct mafat_model *model);
 
-/* Runs on a frame of n bytes in the options' format, in that buffer or the caller's memory. Planes
+/* Runs on a frame of n bytes in the options' format, in the arena's buffer or elsewhere. Planes
  * and rows are contiguous. Y, U and V are BT.601's, 16 to 235 (yuvj420p and mjpeg: 0 to 255);
  * pixels use the nearest U and V. The result equals that of a PPM file of the converted pixels.
  * MAFAT_EINVAL: no frames in the options, or a wrong length. mjpeg: also fails as
  * mafat_model_run_picture does. */
 MAFAT_API int mafat_model_run_frame(struct mafat_model *model, const unsigned char *frame, size_t n,
                                     struct mafat_diagnostic *d);
-/* The same for a frame of any format in the caller's memory, regardless of the options. Its memory
- * is outside the budget, and mafat_model_frame_rows does not see it. */
+/* Like mafat_model_run_frame, for a frame of any format in the caller's memory, whatever the
+ * options say. The budget does not count it, and mafat_model_frame_rows cannot read it. */
 MAFAT_API int mafat_model_run_frame_of(struct mafat_model *model, const char *frames,
                                        const unsigned char *frame, size_t n,
                                        struct mafat_diagnostic *d);

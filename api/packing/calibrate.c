@@ -18,7 +18,8 @@ static bool reads_input(const struct mafat_network *n, int layer)
   return false;
 }
 
-/* Sets leads[tensor]: the input of a convolution or another layer with a matrix depends on it. */
+/* Sets leads[tensor] to true if the input of a convolution, or of another layer with a matrix,
+ * depends on the tensor. */
 static void find_leads(const struct mafat_network *n, bool *leads)
 {
   for (int l = n->n_layers - 1; l >= 0; l--) {
@@ -85,7 +86,7 @@ int mafat_calibrate_count(const struct mafat_activations *a)
 
 /* ---- histograms of outputs ---- */
 
-/* State of running the twin. */
+/* State while the twin network (calibrate.h) runs. */
 struct watching {
   struct mafat_calibrated *to;
   struct mafat_equalized *equalized;
@@ -94,7 +95,7 @@ struct watching {
   int *put, *before; /* [layer of the twin]: tensor whose output or sums it holds; -1: not
                         observed */
   float *floats;     /* buffer for the largest output */
-  bool counting;     /* second pass */
+  bool counting;     /* second pass: histograms are collected */
   bool finite;       /* no output had NaN or infinity so far */
 };
 

@@ -15,7 +15,7 @@ struct mafat_calibrated {
   struct mafat_histogram *put, *before; /* [operator] */
 };
 
-/* Chooses the layers that will compute with integers. Layers in keep[n_layers] stay float, and so
+/* Chooses the layers that will compute with integers. Layers with keep[layer] stay float, and so
  * do layers that read an input of the network or whose outputs reach no convolution. All other
  * convolutions that have an integer form are chosen, and layers between them if all their operands
  * are quantized. Does not set scales. The caller closes the result; NULL: out of memory. */
@@ -25,7 +25,7 @@ int mafat_calibrate_count(const struct mafat_activations *a);
 
 /* Runs `twin` on the pictures twice. `twin` is a copy of `wide` in which activations computed by
  * table are separate layers (mafat_activations_apply of `a`, without types). The first pass
- * observes ranges, and then sets the factors of `equalized` with this share (equalize.h). The
+ * observes ranges, and then sets the factors of `equalized` with exponent `share` (equalize.h). The
  * second pass applies the factors and collects histograms. Opens pictures and weights; allocates
  * *out. */
 int mafat_calibrate_see(struct mafat_calibrated *out, const struct mafat_network *twin,

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sums over all values of a layer and all pictures. most, largest: largest magnitude, and largest
- * error. */
+/* Sums over all values of a layer and all pictures; and the largest magnitude of a value (most) and
+ * of an error (largest). */
 struct difference {
   double squares, errors, most, largest;
 };

@@ -1,6 +1,6 @@
 /* Packs with narrow weights. If errors are measured, layers whose error exceeds the limit get the
  * next wider type, and the file is written again. Called by api/packing (pack.c, numbering.c).
- * Writes the file and runs both networks; allocates. */
+ * Writes the file; runs the model's network and the packed one; allocates. */
 #include "predictor/plan/packing.h"
 #include "api/packing/measure.h"
 #include "api/packing/packing.h"

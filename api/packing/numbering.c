@@ -1,6 +1,6 @@
 /* Packs with quantized activations. Tries several ways of choosing scales and keeps the file with
  * the smallest output error. Layers whose error exceeds the limit stay float. Called by pack.c.
- * Writes the file and runs both networks; allocates. */
+ * Writes the file; runs the model's network and the packed one; allocates. */
 #include "predictor/plan/packing.h"
 #include "api/packing/calibrate.h"
 #include "api/packing/measure.h"
@@ -14,9 +14,9 @@ struct candidate {
   enum mafat_range_method method;
 };
 
-/* Less than 1, because readers' weights are divided by the factors, and so differ more with a
- * larger share. (Output errors of Yolo-Fastest 1.1 and -xl for share 0: 0.14, 0.36; 0.5: 0.10,
- * 0.17; 0.75: 0.095, 0.17; 1: 0.11, 0.18.) */
+/* Less than 1: the weights that read a channel are divided by the channel's factor, so with a
+ * larger share they differ more from channel to channel. (Output errors of Yolo-Fastest 1.1 and -xl
+ * for share 0: 0.14, 0.36; 0.5: 0.10, 0.17; 0.75: 0.095, 0.17; 1: 0.11, 0.18.) */
 #define SHARE .75f
 static const struct candidate candidates[MAFAT_PACKING_CANDIDATES] = {{0, MAFAT_RANGE_SQUARES},
                                                                       {0, MAFAT_RANGE_PERCENTILE},

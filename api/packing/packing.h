@@ -1,7 +1,7 @@
-/* Writes packed files step by step, in one of two modes. narrowing.c chooses types of weights, if
- * requested by measured errors; numbering.c also quantizes activations. The file is written again
- * until it meets the request. Included by api/packing/narrowing.c, api/packing/numbering.c and
- * api/packing/pack.c. Runs the network on pictures and writes a file; allocates. */
+/* Writes packed files step by step, in one of two modes. narrowing.c chooses types of weights, by
+ * measured errors if that is requested; numbering.c also quantizes activations. The file is written
+ * again until it meets the request. Included by api/packing/narrowing.c, api/packing/numbering.c
+ * and api/packing/pack.c. Runs the network on pictures and writes a file; allocates. */
 #ifndef MAFAT_API_PACKING_PACKING_H
 #define MAFAT_API_PACKING_PACKING_H
 
@@ -22,7 +22,7 @@ struct mafat_packing {
   struct mafat_packed_origin origin;
   struct mafat_warning_sink warnings;
   enum mafat_dtype type;            /* wanted type of weights */
-  bool integers;               /* quantize activations, too */
+  bool integers;               /* also quantize activations */
   struct mafat_pictures calibrate; /* integers: pictures for choosing scales */
   struct mafat_pictures measure;    /* empty: nothing is measured; if activations are quantized, the
                                        calibration pictures are used */
@@ -40,7 +40,7 @@ enum { MAFAT_PACKING_CANDIDATES = 4 };
 struct mafat_packing_run {
   struct mafat_packer *packer; /* current writer; NULL: not begun */
   int pass;                    /* number of times that writing was begun */
-  struct mafat_pack_layer_facts *layers; /* NULL: not measured */
+  struct mafat_pack_layer_facts *layers; /* (n_layers) measured errors; NULL: not measured */
   int n_layers;
   struct mafat_pack_candidate_facts candidates[MAFAT_PACKING_CANDIDATES];
   int n_candidates;

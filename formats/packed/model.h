@@ -24,7 +24,7 @@ static inline bool mafat_packed_has_activations(unsigned version)
   return version > MAFAT_PACKED_GRAPH_VERSION;
 }
 
-/* True if it holds an embedded graph, that is, an ONNX or TFLite model. */
+/* True if files of this version hold an embedded graph, that is, an ONNX or TFLite model. */
 static inline bool mafat_packed_has_embedded_graph(unsigned version)
 {
   return version == MAFAT_PACKED_GRAPH_VERSION || version == MAFAT_PACKED_LAST_VERSION;
@@ -44,8 +44,8 @@ struct mafat_packed_origin {
   const struct mafat_activations *activations;
   /* [operator of the source network]; NULL without activations */
   const struct mafat_activations_places *places;
-  /* [layer]: equalization factors of the output channels: the filters are multiplied, and their
-   * readers' weights divided; NULL: none */
+  /* [layer][output channel]: equalization multiplied the channel's filter by this factor, and
+   * divided the weights of the layers that read the channel by it; NULL: none */
   float *const *factors;
 };
 
@@ -58,7 +58,8 @@ struct mafat_packed {
   uint64_t data_at, file_bytes;       /* offset of the first layer's weights; size of the file */
   struct mafat_packed_entry *entries; /* [layer] */
   enum mafat_dtype *types;            /* [layer]: of the weights; float32 for layers without */
-  /* of the cfg, and of the rule by which weights were folded; version 1: auto */
+  /* Darknet fork that the cfg is for, and by whose rule normalization was folded into the weights;
+   * version 1: auto */
   enum mafat_fork fork;
   struct mafat_cfg *graph;            /* the network; NULL: none, or not requested */
   /* format of an embedded graph, known after the index was read */

@@ -1,5 +1,6 @@
-/* Reads, checks and writes headers of packed files. Called by formats/packed/network.c and
- * runner/weights. Reads the file; allocates the entries. */
+/* Reads and checks the header and index of a packed file, and makes those of a new one in memory.
+ * Called by formats/packed/network.c and runner/weights. Reads the file; allocates struct
+ * mafat_packed, which mafat_packed_close frees. */
 #include "formats/packed/packed.h"
 
 #include "base/part.h"

@@ -5,7 +5,8 @@
  * needs its cfg. Version 2 embeds a cfg, version 3 the graph of an ONNX or TFLite model (graph.h).
  * The weights themselves are handled in runner/weights. All sizes are checked before use.
  *
- * Included by api/, formats/packed and runner/weights. Reads the file; allocates the entries. */
+ * Included by api/, formats/packed and runner/weights. Reads the file; allocates struct
+ * mafat_packed, which mafat_packed_close frees. Writes no files. */
 #ifndef MAFAT_FORMATS_PACKED_PACKED_H
 #define MAFAT_FORMATS_PACKED_PACKED_H
 
@@ -15,32 +16,35 @@
 
 enum {
   MAFAT_PACKED_ALIGNMENT = 4096, /* alignment of each layer's weights, in bytes */
-  MAFAT_PACKED_MAGIC_BYTES = 8,
-  MAFAT_PACKED_BEGINNING = 16,
-  MAFAT_PACKED_HEADER = 88
+  MAFAT_PACKED_MAGIC_BYTES = 8, /* length of the word with which each packed file begins */
+  MAFAT_PACKED_BEGINNING = 16,  /* bytes up to the version, inclusive */
+  MAFAT_PACKED_HEADER = 88      /* bytes of the header */
 };
 
 extern const struct mafat_reader mafat_packed_reader, mafat_packed_graph_reader;
 
 /* True for the first bytes of a packed file of any version. */
 bool mafat_packed_begins(const char beginning[MAFAT_PACKED_MAGIC_BYTES]);
-/* True if its network is imported from an embedded graph. */
+/* True for the first bytes of a packed file that holds an embedded graph. */
 bool mafat_packed_imports(const char beginning[MAFAT_PACKED_BEGINNING]);
 
 void mafat_packed_close(struct mafat_packed **packed);
 
 /* ---- reading ---- */
 
-/* Reads and checks header and index, and that the file was packed for network n, unless n is NULL.
- * graph: reads the cfg or the embedded graph's ranges, too. MAFAT_EFORMAT: damaged, or for another
- * network; MAFAT_EUNSUPPORTED: another version, type or order; MAFAT_ENOMEM; errors of reading. */
+/* Reads and checks header and index. Unless n is NULL, also checks that the file was packed for
+ * network n. graph: also reads the cfg or the embedded graph's ranges. MAFAT_EFORMAT: damaged, or
+ * packed for another network; MAFAT_EUNSUPPORTED: another version, type, or order of weights;
+ * MAFAT_ENOMEM; errors of reading. */
 int mafat_packed_open(struct mafat_packed **out, struct mafat_model_source *from,
                       const struct mafat_network *n, bool graph, struct mafat_diagnostic *d);
-/* Reads the network of a packed file. MAFAT_EFORMAT: none, or damaged; errors of the readers. */
+/* Reads the network of a packed file. MAFAT_EFORMAT: the file holds no network, or is damaged; also
+ * errors of the readers of cfgs and graphs. */
 int mafat_packed_network(struct mafat_network **out, struct mafat_model_source *source,
                          const struct mafat_reading *how, struct mafat_diagnostic *d);
-/* Sets the weight types of a network, which must be the file's, before it is planned. A file that
- * ends after its header has no types and counts as float32. Errors of mafat_packed_open. */
+/* Sets the weight types of network n, which was read from another file, to those of its packed
+ * weights. Called before the network is planned. A file that ends after its header has no types and
+ * counts as float32. Errors of mafat_packed_open. */
 int mafat_packed_types(struct mafat_network *n, struct mafat_model_source *source,
                        struct mafat_diagnostic *d);
 

@@ -29,7 +29,7 @@ struct mafat_flat {
   struct mafat_model_file *file;
   struct mafat_diagnostic *d;
   int code; /* of the first failure */
-  /* Cache of the last vtables: tables share them. */
+  /* cache of the vtables read last; many tables share one */
   struct mafat_flat_vtable vtables[MAFAT_FLAT_VTABLES];
   int next_vtable;
 };
@@ -44,7 +44,7 @@ struct mafat_flat_vector {
   uint32_t n;
 };
 
-/* True if bytes 4 to 7 of a file's beginning are this identifier, which has four letters. */
+/* True if bytes 4 to 7 of a file are this identifier, which has four letters. */
 bool mafat_flat_begins(const char beginning[MAFAT_FLAT_IDENTIFIER_BYTES], const char *identifier);
 
 struct mafat_flat mafat_flat(struct mafat_model_file *file, struct mafat_diagnostic *d);
@@ -54,8 +54,8 @@ void mafat_flat_fail(struct mafat_flat *f, int code, const char *format, ...)
 
 /* Returns the root table of the file. */
 struct mafat_flat_table mafat_flat_root(struct mafat_flat *f);
-/* Returns the root table of a FlatBuffer that begins at byte `at` of the file. Fails if it has
- * another identifier. */
+/* Returns the root table of a FlatBuffer that begins at byte `at` of the file. Fails if bytes 4 to
+ * 7 of the FlatBuffer are not `identifier`. */
 struct mafat_flat_table mafat_flat_root_at(struct mafat_flat *f, uint64_t at,
                                            const char *identifier);
 
@@ -65,7 +65,8 @@ static inline bool mafat_flat_has(const struct mafat_flat_table *t, int field)
   return t->vtable.fields[field] != 0;
 }
 
-/* Reads an integer of 1, 2, 4 or 8 bytes, signed or unsigned; `otherwise` if absent. */
+/* Reads an integer of 1, 2, 4 or 8 bytes, signed or unsigned. Returns `otherwise` if the field is
+ * absent. */
 int64_t mafat_flat_int(struct mafat_flat *f, const struct mafat_flat_table *t, int field, int bytes,
                        int64_t otherwise);
 uint64_t mafat_flat_uint(struct mafat_flat *f, const struct mafat_flat_table *t, int field,
@@ -82,7 +83,8 @@ struct mafat_flat_vector mafat_flat_vector(struct mafat_flat *f, const struct ma
 /* Copies the first n elements to `to`. */
 void mafat_flat_copy(struct mafat_flat *f, const struct mafat_flat_vector *v, uint32_t n,
                      int element_bytes, void *to);
-/* Returns element i of a vector of tables. `offset`: its element as copied by mafat_flat_copy. */
+/* Returns element i of a vector of tables. `offset`: the stored offset of the element, which the
+ * caller has copied with mafat_flat_copy. */
 struct mafat_flat_table mafat_flat_element(struct mafat_flat *f, const struct mafat_flat_vector *v,
                                            uint32_t i, uint32_t offset);
 

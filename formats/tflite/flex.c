@@ -1,5 +1,5 @@
 /* Decodes FlexBuffers in memory, with all offsets checked. Called by formats/tflite/values.c.
- * Allocates nothing. */
+ * Touches only its arguments. */
 #include "formats/tflite/flex.h"
 
 #include <string.h>

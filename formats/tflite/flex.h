@@ -1,5 +1,5 @@
 /* Reads FlexBuffers in memory: a map with numeric values, from an untrusted file. Included by
- * formats/tflite/values.c. Allocates nothing. */
+ * formats/tflite/values.c. Touches only its arguments. */
 #ifndef MAFAT_FORMATS_TFLITE_FLEX_H
 #define MAFAT_FORMATS_TFLITE_FLEX_H
 
@@ -15,7 +15,8 @@ struct mafat_flex_map {
   uint64_t n;                    /* entries */
 };
 
-/* Reads the map at the root of a buffer, which must outlive it. False: there is no valid map. */
+/* Reads the map at the root of a buffer. The buffer must exist as long as the map is used. False:
+ * there is no valid map. */
 bool mafat_flex_map(struct mafat_flex_map *map, const char *bytes, size_t n_bytes);
 /* Finds a number by key. False: no such key, or not a number; *value is unchanged. */
 bool mafat_flex_number(const struct mafat_flex_map *map, const char *key, double *value);

@@ -1,11 +1,11 @@
-/* Makes inputs constants, whose values the user gives in separate files. Called by
- * formats/tflite/import.c. Opens these files. */
+/* Turns inputs of a model into constants, whose values are in files that the user named. Called by
+ * formats/tflite/import.c. Opens and closes these files; adds their paths to the model. */
 #include "formats/tflite/tflite.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds a file to the model; returns its number, 1 or more, or 0: out of memory. */
+/* Adds a file to the model's list. Returns its number, counted from 1, or 0 if out of memory. */
 static int add_path(struct mafat_tflite *m, const char *path, const struct mafat_model_file *file)
 {
   struct mafat_file_state *states = realloc(m->states, (size_t)(m->n_paths + 1) * sizeof *states);
@@ -18,7 +18,7 @@ static int add_path(struct mafat_tflite *m, const char *path, const struct mafat
   return grown[m->n_paths] ? ++m->n_paths : 0;
 }
 
-/* Makes tensor t a constant in the file, after comparing type and dimensions. */
+/* Makes tensor t a constant whose values are in the file, if type and dimensions match. */
 static int give(struct mafat_tflite *m, struct mafat_tflite_tensor *t, const char *path,
                 struct mafat_model_file *file, struct mafat_diagnostic *d)
 {

@@ -1,6 +1,6 @@
 /* Imports TFLite models: makes values, checks types, and calls the importer of each operator.
- * Called by formats/readers.c through mafat_tflite_reader, and by formats/packed/graph.c; the
- * importers (import_*.c) call its helpers. Allocates the network. */
+ * Called by formats/readers.c and formats/packed/graph.c through mafat_tflite_reader; the importers
+ * (import_*.c) call its helpers. Reads the model's file; allocates the network. */
 #include "formats/tflite/import.h"
 
 #include "formats/tflite/importer.h"
@@ -52,7 +52,8 @@ static int clamp_numbers(struct mafat_tflite_importer *i, struct mafat_value *ou
   }
 }
 
-/* The same, after giving `made` the output's scale and zero point: a pool keeps its input's. */
+/* Applies a fused activation to integers. A pool keeps the scale and zero point of its input, so
+ * first gives `made` those of the output. */
 static int clamp_fused(struct mafat_tflite_importer *i, struct mafat_value *out,
                        const struct mafat_value *made, int fused)
 {
@@ -171,7 +172,7 @@ static void drop_value(const struct mafat_tflite_importer *i, struct mafat_tflit
   slot->value = NULL;
 }
 
-/* Counts one reader of the tensor as imported; frees its value after the last one. */
+/* Counts one reader of the tensor as imported. Frees the tensor's value after its last reader. */
 static void release(const struct mafat_tflite_importer *i, int tensor)
 {
   if (tensor >= 0 && --i->slots[tensor].left == 0) drop_value(i, &i->slots[tensor]);
@@ -182,8 +183,8 @@ static void copy_dims(const struct mafat_tflite_tensor *t, long long *dims)
   for (int k = 0; k < t->rank; k++) dims[k] = t->shape[k];
 }
 
-/* Makes a value of a constant tensor. Floats and quantized values stay in the file; integers
- * (shapes and the like) are few and are read. */
+/* Makes a value of a constant tensor. Floats and quantized values stay in the file. Other integers
+ * (shapes and the like) are few, so they are read into memory. */
 static int make_constant(const struct mafat_tflite_importer *i, int tensor)
 {
   enum { MOST = 1 << 16 };
@@ -281,7 +282,7 @@ static bool can_pad(const struct mafat_tflite_operator *o)
 
 static void count_readers(const struct mafat_tflite_importer *i)
 {
-  enum { STAYS = 2 }; /* additional reader: an output of the network must not be changed */
+  enum { STAYS = 2 }; /* an output of the network counts as 2 readers: it must not be changed */
   for (int n = 0; n < i->model->n_operators; n++) {
     const struct mafat_tflite_operator *o = &i->model->operators[n];
     for (int k = 0; k < o->n_inputs; k++) {
@@ -319,8 +320,8 @@ static bool changes_type(int code)
          code == MAFAT_TFLITE_CUSTOM;
 }
 
-/* Checks that input and output have the same type. If only one is quantized, other functions check
- * them. */
+/* Checks that input and output have the same type. Does nothing if only one of them is quantized:
+ * other functions check this case. */
 static int check_pair(const struct mafat_tflite_importer *i, const struct mafat_tflite_tensor *in,
                       const struct mafat_tflite_tensor *out)
 {
@@ -332,7 +333,7 @@ static int check_pair(const struct mafat_tflite_importer *i, const struct mafat_
                           mafat_tflite_type_name((int)in->type));
 }
 
-/* Checks that outputs, and quantized inputs, have the type of the data input. */
+/* Checks that outputs and quantized inputs have the type of the operator's data input. */
 static int check_one_type(const struct mafat_tflite_importer *i)
 {
   const int data = i->o->code == MAFAT_TFLITE_TRANSPOSE_CONV ? 2
@@ -390,7 +391,8 @@ static int make_ready(const struct mafat_tflite_importer *i)
   return code;
 }
 
-/* After an operator: counts it as a reader of its inputs, and frees values without readers. */
+/* Called after an operator is imported. Counts it as a reader of its inputs, and frees the values
+ * that have no readers left. */
 static void settle(const struct mafat_tflite_importer *i)
 {
   for (int k = 0; k < i->o->n_outputs; k++) {
@@ -401,8 +403,8 @@ static void settle(const struct mafat_tflite_importer *i)
   for (int k = 0; k < i->o->n_inputs; k++) release(i, i->o->inputs[k]);
 }
 
-/* Gives a constant that an operator made from another one, by moving its integers, the quantization
- * parameters of its tensor. */
+/* Sets the quantization parameters of constant *v, which an operator made by moving the integers of
+ * another constant, to those that the file declares for the tensor. */
 static int declare_constant(const struct mafat_tflite_importer *i, int tensor,
                             struct mafat_value *v)
 {
@@ -433,8 +435,8 @@ static int declare_constant(const struct mafat_tflite_importer *i, int tensor,
   return code;
 }
 
-/* Gives an output the quantization parameters that the file declares for it. The stored integers
- * stay. */
+/* Sets an output's quantization parameters to those that the file declares for it. The stored
+ * integers do not change. */
 static int declare_output(const struct mafat_tflite_importer *i, int tensor)
 {
   struct mafat_value *v = i->slots[tensor].value, other = {.maker = -1};
@@ -482,7 +484,7 @@ static int import_operator(struct mafat_tflite_importer *i, int index)
   return code;
 }
 
-/* Copies the paths of the given constants. */
+/* Copies the paths and states of the files with constants from the model to the network. */
 static int copy_paths(struct mafat_tflite_importer *i)
 {
   struct mafat_network *n = i->g->network;

@@ -1,5 +1,5 @@
 /* Imports TFLite operators that combine elements along dimensions: softmax, norms, reductions,
- * gather, resize. Called by formats/tflite/import.c through its table. */
+ * gather, resize. Called by formats/tflite/import.c through its table. Adds layers to the graph. */
 #include "formats/graph/across.h"
 #include "formats/tflite/importer.h"
 #include "network/resample.h"

@@ -1,5 +1,5 @@
 /* Imports the custom operator TFLite_Detection_PostProcess. Called by formats/tflite/import.c
- * through its table. */
+ * through its table. Reads the operator's options from the file; adds a layer to the graph. */
 #include "formats/tflite/importer.h"
 #include "formats/tflite/values.h"
 
@@ -7,8 +7,8 @@
  * of detections. */
 enum { INPUTS = 3, OUTPUTS = 4, CLASS = 4, SCORE, COUNT };
 
-/* Makes an input with dimensions [1, anchors, n] or [anchors, n] a map of one row, with a column
- * for each anchor. */
+/* Reshapes an input with dimensions [1, anchors, n] or [anchors, n] to a map of one row, which has
+ * a column for each anchor. */
 static int lay_input(struct mafat_tflite_importer *i, int index, struct mafat_value *out)
 {
   struct mafat_value own;
@@ -40,8 +40,8 @@ static struct mafat_postprocess parameters_of(const struct mafat_tflite_detectio
                                     .w_scale = d->w_scale};
 }
 
-/* Makes output `index` of n channels, from `first` on: [1, detections, n], or [1, detections] if n
- * is 1. */
+/* Stores n channels of `all`, beginning with channel `first`, as output `index`. Its dimensions are
+ * [1, detections, n], or [1, detections] if n is 1. */
 static int put_channels(struct mafat_tflite_importer *i, int index, const struct mafat_value *all,
                         int first, int n)
 {

@@ -1,5 +1,6 @@
 /* Imports TFLite operators with windows and matrices: convolutions, pools, fully connected layers,
- * matrix products. Called by formats/tflite/import.c through its table. */
+ * matrix products. Called by formats/tflite/import.c through its table. Adds layers to the
+ * graph. */
 #include "formats/graph/matrices.h"
 #include "formats/tflite/importer.h"
 
@@ -26,8 +27,8 @@ static int read_map(struct mafat_tflite_importer *i, int index, struct mafat_val
   return code;
 }
 
-/* Returns the taps along an axis. padding SAME: ceil(extent / stride) outputs; an odd pixel of
- * padding is at the end. */
+/* Returns the taps along an axis. padding SAME gives ceil(extent / stride) outputs; if the number
+ * of padding pixels is odd, there is one more at the end. */
 static struct mafat_taps taps_of(int padding, int size, int stride, int dilation, int extent)
 {
   struct mafat_taps t = {size, stride, dilation, 0, 0};
@@ -39,7 +40,7 @@ static struct mafat_taps taps_of(int padding, int size, int stride, int dilation
   return t;
 }
 
-/* Returns the window, with the padding of PAD operators that were folded into it. */
+/* Returns the operator's window, including the padding of a PAD before it. */
 static struct mafat_window window_of(struct mafat_tflite_importer *i, const struct mafat_shape *in,
                                      int kernel_h, int kernel_w)
 {
@@ -109,7 +110,7 @@ static int check_bias(struct mafat_tflite_importer *i, int index)
                           "expected a constant bias, found a tensor computed at run time");
 }
 
-/* Checks that scales per filter are along the dimension that numbers the filters. */
+/* Checks that a scale per filter is declared along the dimension that counts filters. */
 static int check_dimension(struct mafat_tflite_importer *i, const struct mafat_value *weights,
                            int dimension)
 {
@@ -165,8 +166,9 @@ static int import_conv(struct mafat_tflite_importer *i)
   return mafat_tflite_finish(i, code, &made, i->o->options.window.fused);
 }
 
-/* Returns the zero insertion after which an ordinary convolution with reversed taps gives the same
- * output. Inputs are `stride` apart, and the margin is the window's reach minus the padding. */
+/* A transposed convolution equals an ordinary convolution with reversed taps, after zeros were
+ * inserted between the inputs. Returns this insertion along one axis: inputs are `stride` apart,
+ * after a margin of kernel - 1 zeros minus the padding. */
 static struct mafat_graph_spread spread_of(const struct mafat_tflite_window *w, int in,
                                            long long out, int kernel, int stride)
 {
@@ -175,8 +177,8 @@ static struct mafat_graph_spread spread_of(const struct mafat_tflite_window *w, 
                                      stride};
 }
 
-/* True if a forward convolution of the output would give this input size. Programs differ for other
- * sizes. */
+/* True if an ordinary convolution of the output has this input's size. For other sizes, frameworks
+ * compute different outputs. */
 static bool is_of_outputs(const struct mafat_tflite_window *w, int in, long long out,
                           long long kernel, int stride)
 {
@@ -264,7 +266,7 @@ static int import_pool(struct mafat_tflite_importer *i)
 
 /* ---- matrices ---- */
 
-/* Reshapes the input to rows of `inputs` values; with keep_num_dims it stays as it is. */
+/* Reshapes the input to rows of `inputs` values. With keep_num_dims the dimensions stay. */
 static int make_rows(struct mafat_tflite_importer *i, struct mafat_value *rows,
                      const struct mafat_value *in, long long inputs)
 {
@@ -319,8 +321,8 @@ static int import_dense(struct mafat_tflite_importer *i)
   return mafat_tflite_finish(i, code, &made, i->o->options.dense.fused);
 }
 
-/* Returns input `index` of a matrix product. turned: transposes the last two dimensions (adj_x,
- * adj_y). */
+/* Returns input `index` of a matrix product in *out. turned: transposes the last two dimensions
+ * (adj_x, adj_y). */
 static int read_matrix(struct mafat_tflite_importer *i, int index, bool turned,
                        struct mafat_value *out)
 {

@@ -1,5 +1,5 @@
 /* Imports elementwise TFLite operators of one and of two values. Called by formats/tflite/import.c
- * through its table. */
+ * through its table. Adds layers to the graph. */
 #include "formats/tflite/importer.h"
 
 /* ---- one operand ---- */

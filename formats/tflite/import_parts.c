@@ -53,7 +53,8 @@ static int concatenate(struct mafat_tflite_importer *i, struct mafat_value *out,
   return code;
 }
 
-/* Requantizes an operand to the output's scale. The caller clears *own. */
+/* Requantizes an operand to the output's scale. The result is *own, to which *in then points; the
+ * caller clears it. Fails for a constant with another scale. */
 static int bring_to_scale(struct mafat_tflite_importer *i, const struct mafat_value **in,
                           struct mafat_value *own)
 {
@@ -212,7 +213,7 @@ static int import_unpack(struct mafat_tflite_importer *i)
 
 /* ---- slices ---- */
 
-/* A range of a dimension: n elements from `first` on. */
+/* A slice of a dimension: the n indices first, first + step, first + 2 * step, ... */
 struct tflite_slice {
   long long first, n, step;
 };

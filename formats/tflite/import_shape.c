@@ -1,5 +1,5 @@
 /* Imports TFLite operators that move or rename elements, or compute shapes. Called by
- * formats/tflite/import.c through its table. */
+ * formats/tflite/import.c through its table. Adds layers to the graph. */
 #include "formats/tflite/importer.h"
 
 /* ---- views ---- */
@@ -76,7 +76,7 @@ static bool is_whole(enum mafat_tflite_type type)
   return type == MAFAT_TFLITE_INT32 || type == MAFAT_TFLITE_INT64;
 }
 
-/* True if the tensor is only used as indices, which are truncated anyway. */
+/* True if all readers of the tensor use it as indices, which are truncated anyway. */
 static bool is_looked_up(const struct mafat_tflite_importer *i, int tensor)
 {
   return i->slots[tensor].lookups == i->slots[tensor].readers;
@@ -118,7 +118,8 @@ static int import_shape_of(struct mafat_tflite_importer *i)
 
 /* ---- pads ---- */
 
-/* True if the node pads only rows and columns, and all readers are convolutions that can do it. */
+/* True if the operator pads only rows and columns, and its output is read only by convolutions that
+ * can do the padding. */
 static bool can_defer(const struct mafat_tflite_importer *i, const struct mafat_value *in,
                       const long long *before, const long long *after)
 {
@@ -189,8 +190,8 @@ static int find_fill(struct mafat_tflite_importer *i, const struct mafat_value *
   return i->o->code == MAFAT_TFLITE_PADV2 ? read_fill(i, in, fill) : MAFAT_OK;
 }
 
-/* Finds the rule for reads outside the map. SYMMETRIC is supported for one row, where it repeats
- * the edge; for REFLECT, pads must be shorter than the input. */
+/* Finds the rule for reads outside the map. SYMMETRIC is supported for pads of at most 1, where it
+ * repeats the edge. For REFLECT, each pad must be smaller than the dimension. */
 static int find_outside(struct mafat_tflite_importer *i, const struct mafat_value *in,
                         const long long *before, const long long *after,
                         enum mafat_outside *outside)
@@ -237,7 +238,7 @@ static int import_pad(struct mafat_tflite_importer *i)
 
 /* ---- depth and space ---- */
 
-/* Reshapes to six dimensions, swaps the middle ones, and reshapes to four. */
+/* Reshapes the input to six dimensions, swaps the two middle ones, and reshapes to four. */
 static int by_six(struct mafat_tflite_importer *i, const long long *six, const long long *four)
 {
   static const int order[] = {0, 1, 3, 2, 4, 5};

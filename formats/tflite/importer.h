@@ -1,6 +1,6 @@
 /* State and functions that the operator importers (import_*.c) share: the current operator, its
- * inputs as values, its options. Included by formats/tflite. The importers allocate layers in the
- * graph. */
+ * inputs as values, its options. Included by formats/tflite. The functions read the model's file;
+ * the importers add layers to the graph. */
 #ifndef MAFAT_FORMATS_TFLITE_IMPORTER_H
 #define MAFAT_FORMATS_TFLITE_IMPORTER_H
 
@@ -39,10 +39,10 @@ struct mafat_tflite_row {
   mafat_tflite_import *import;
   int n_inputs; /* minimum */
   int variant;  /* for functions that import several operators (mafat_tflite_variant) */
-  bool integers; /* supports quantized tensors, too */
+  bool integers; /* the importer supports quantized tensors */
 };
 
-/* Each ends with an entry without a function. */
+/* Each table ends with an entry without a function. */
 extern const struct mafat_tflite_row mafat_tflite_layer_rows[], mafat_tflite_shape_rows[],
     mafat_tflite_part_rows[], mafat_tflite_math_rows[], mafat_tflite_channel_rows[],
     mafat_tflite_custom_rows[];
@@ -56,19 +56,22 @@ int mafat_tflite_input_axes(const struct mafat_tflite_importer *i, int tensor, i
 /* Returns the variant in the current operator's table entry. */
 int mafat_tflite_variant(const struct mafat_tflite_importer *i);
 
-/* Returns input `index`; its form is NONE if absent. The slot is NULL if it is absent. */
+/* Returns the value of input `index`; its form is NONE if the input is absent. */
 const struct mafat_value *mafat_tflite_in(const struct mafat_tflite_importer *i, int index);
+/* Returns the slot of input `index`; NULL if the input is absent. */
 struct mafat_tflite_slot *mafat_tflite_in_slot(const struct mafat_tflite_importer *i, int index);
 /* Returns output `index`, to be filled in. */
 struct mafat_value *mafat_tflite_out(const struct mafat_tflite_importer *i, int index);
-/* Makes an empty value for a tensor that has none; done already for outputs. */
+/* Makes an empty value for a tensor that has none. import.c has done it for the operator's
+ * outputs. */
 int mafat_tflite_make(const struct mafat_tflite_importer *i, int tensor);
-/* Stores *made as output 0, after an activation (enum mafat_tflite_fused), and clears it. `code`:
- * result of making it; on failure, only clears. */
+/* Stores *made as output 0, after an activation (enum mafat_tflite_fused), and clears *made.
+ * `code`: result of the function that made it; after a failure, only clears *made and returns
+ * `code`. */
 int mafat_tflite_finish(struct mafat_tflite_importer *i, int code, struct mafat_value *made,
                         int fused);
 
-/* True for unquantized integers, whose quotients and means are integers, too. */
+/* True for unquantized integers: quotients and means of them are integers. */
 static inline bool mafat_tflite_is_whole(const struct mafat_tflite_importer *i, int tensor)
 {
   enum mafat_tflite_type type = i->model->tensors[tensor].type;
@@ -82,7 +85,7 @@ static inline bool mafat_tflite_is_quantized(const struct mafat_tflite_tensor *t
   return t->type == MAFAT_TFLITE_INT8 || t->type == MAFAT_TFLITE_UINT8;
 }
 
-/* Returns type and quantization parameters of a tensor that is not constant. */
+/* Finds type and quantization parameters of a tensor that is not constant. */
 int mafat_tflite_meaning(const struct mafat_tflite_importer *i, int tensor,
                          struct mafat_meaning *out);
 /* Locates the scales of a quantized constant, and checks all of them. */

@@ -1,6 +1,6 @@
-/* Reads the preprocessing of pictures from the metadata of a .tflite file: a FlatBuffer with its
- * own schema in a buffer of the file. Damaged metadata is ignored. Called by
- * formats/tflite/tflite.c. Reads the file. */
+/* Reads how pictures are preprocessed from the metadata of a .tflite file: a FlatBuffer with a
+ * schema of its own, stored in a buffer of the file. Damaged metadata is ignored. Called by
+ * formats/tflite/tflite.c. Reads the file; sets the model's `picture`. */
 #include "formats/tflite/reader.h"
 
 #include <math.h>
@@ -60,7 +60,8 @@ static struct mafat_flat_vector find_metadata(struct mafat_flat *f,
   return (struct mafat_flat_vector){0};
 }
 
-/* Reads one value for all channels, or one per channel. False: neither. */
+/* Reads a list of one number, which is for all channels, or of three, one for each channel. False:
+ * the list has another length. */
 static bool read_numbers(struct mafat_flat *f, const struct mafat_flat_table *t, int field,
                          float numbers[3])
 {
@@ -86,7 +87,7 @@ static void read_normalization(struct mafat_flat *f, const struct mafat_flat_tab
   *declared = s;
 }
 
-/* Reads the first input's entry of the metadata at `at`. */
+/* Reads what the metadata at byte `at` of the file declares for the first input. */
 static void read_metadata(struct mafat_flat *f, uint64_t at,
                           struct mafat_picture_declared *declared)
 {

@@ -22,8 +22,8 @@ enum mafat_tflite_type {
 enum {
   MAFAT_TFLITE_MAX_TENSORS = 1 << 16,
   MAFAT_TFLITE_MAX_OPERATORS = 1 << 16,
-  /* Limit of the memory for names and lists. In a file many operators can point to one list, so the
-   * copies could be far larger than the file. */
+  /* Limit of the memory for names and lists. Many operators of a file can refer to the same list,
+   * so the copies could be far larger than the file. */
   MAFAT_TFLITE_MAX_LIST_BYTES = 16 << 20
 };
 
@@ -74,11 +74,12 @@ struct mafat_tflite {
   size_t list_bytes;
   char **paths;                      /* (n_paths) files that the user gave for constants; owned */
   int n_paths;
-  struct mafat_file_state *states;   /* (n_paths) state of each when it was read; owned */
+  struct mafat_file_state *states;   /* (n_paths) state of each file when it was read; owned */
   struct mafat_picture_declared picture; /* preprocessing of the first input */
 };
 
-/* Writes an operator's label for messages, its name and its output's, to `text`, and returns it. */
+/* Writes an operator's label for messages to `text`: the operator's name and that of its output.
+ * Returns text. */
 enum { MAFAT_TFLITE_LABEL_ROOM = 240 };
 const char *mafat_tflite_label(const struct mafat_tflite *m, const struct mafat_tflite_operator *o,
                                char text[MAFAT_TFLITE_LABEL_ROOM]);

@@ -48,7 +48,7 @@ enum field_type { TINY, WHOLE, FLAG, NUMBER, LIST }; /* int8, int32, bool, float
 struct option_field {
   const char *name;
   unsigned char type;   /* enum field_type */
-  unsigned char number; /* in the schema's table */
+  unsigned char number; /* of the field in the schema's table */
   unsigned char place;  /* offset in union mafat_tflite_options */
   int least, most;      /* valid range of integers */
   float otherwise;      /* default */
@@ -129,7 +129,8 @@ static const struct option_field gelu[] = {FLAG_AT(0, , approximate)};
 
 /* Operators with options. */
 static const struct operator_row {
-  unsigned char code, kind, n; /* kind: type number in the schema's union of options */
+  unsigned char code, kind, n; /* kind: type number in the schema's union of options; n: number of
+                                  fields */
   const struct option_field *fields;
 } rows[] = {
 #define ROW(code, kind, fields) \

@@ -108,7 +108,8 @@ struct mafat_tflite_dense {
   int keep_num_dims;
 };
 
-/* n: PACK, UNPACK, SPLIT, SPLIT_V; axis: also CONCATENATION, GATHER. */
+/* n: of PACK, UNPACK, SPLIT, SPLIT_V. axis: of these, CONCATENATION and GATHER. batch_dims: of
+ * GATHER. */
 struct mafat_tflite_axis {
   int n, axis, batch_dims;
   int fused;

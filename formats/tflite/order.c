@@ -1,5 +1,5 @@
-/* Checks that every tensor is made once, and before it is read. Called by formats/tflite/tflite.c.
- * Allocates one byte per tensor. */
+/* Checks that every tensor gets its value once, and before it is read. Called by
+ * formats/tflite/tflite.c. Allocates one byte per tensor during the check. */
 #include "formats/tflite/reader.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 /* State of the check. */
 struct order {
   struct mafat_tflite_reader *r;
-  unsigned char *made; /* [tensor]: it has a value */
+  unsigned char *made; /* [tensor]: 1 if it has a value */
 };
 
 /* who: the operator's label, for messages. */

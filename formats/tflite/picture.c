@@ -1,9 +1,9 @@
-/* Chooses the axes of inputs that may be pictures. Called by formats/tflite/import.c. Changes
- * nothing. */
+/* Chooses which axes (rows, columns, channels) the dimensions of an input are, if it may be a
+ * picture. Called by formats/tflite/import.c. Reads constants; writes only the caller's array. */
 #include "formats/tflite/importer.h"
 #include "formats/tflite/values.h"
 
-/* Returns the only operator that reads a tensor, if it reads it once; NULL: none. */
+/* Returns the operator that reads a tensor, if exactly one does and reads it once; else NULL. */
 static const struct mafat_tflite_operator *only_reader(const struct mafat_tflite_importer *i,
                                                        int tensor)
 {
@@ -14,8 +14,8 @@ static const struct mafat_tflite_operator *only_reader(const struct mafat_tflite
   return NULL;
 }
 
-/* Follows elementwise operators, such as (byte - mean) * scale, to the first tensor that another
- * operator reads. */
+/* Follows a chain of elementwise operators that begins at an input, such as (byte - mean) * scale.
+ * Returns the tensor at its end. */
 static int after_elements(const struct mafat_tflite_importer *i, int tensor)
 {
   enum { MOST = 8 }; /* a longer chain is not a normalization */

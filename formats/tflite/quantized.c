@@ -15,8 +15,8 @@ enum mafat_dtype mafat_tflite_file_type(const struct mafat_tflite_tensor *t)
   }
 }
 
-/* Reads scale `index`. Weights with several scales may have negative ones, if a normalization with
- * a negative factor was folded into a filter. */
+/* Reads scale `index`. A negative scale is accepted in weights with several scales: a normalization
+ * with a negative factor may have been folded into a filter. */
 static int read_scale(const struct mafat_tflite_importer *i, const struct mafat_tflite_tensor *t,
                       int index, float *out)
 {
@@ -100,7 +100,7 @@ static int read_others(const struct mafat_tflite_importer *i, const struct mafat
         q->dimension < 0 || q->dimension >= t->rank ? 0 : t->shape[q->dimension], q->dimension,
         q->n_scales);
   code = mafat_graph_look_at(i->g, (long long)q->n_scales + q->n_zero_points);
-  /* one list after the other: alternating would read the file's window anew each time */
+  /* reads one list after the other: reading them alternately would reread the file each time */
   for (int k = 1; k < q->n_scales && code == MAFAT_OK; k++) code = read_scale(i, t, k, &scale);
   for (int k = 1; k < q->n_zero_points && code == MAFAT_OK; k++) {
     code = read_zero(i, t, k, &other);

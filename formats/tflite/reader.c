@@ -1,5 +1,6 @@
 /* Copies names and lists of a .tflite file to the model's memory. Called by formats/tflite
- * (tflite.c, tensors.c, order.c). Allocates blocks, limited in total. */
+ * (tflite.c, tensors.c, order.c). Reads the file; allocates blocks of limited total size, which are
+ * freed with the model. */
 #include "formats/tflite/reader.h"
 
 #include <stdlib.h>

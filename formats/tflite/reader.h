@@ -1,5 +1,5 @@
 /* State and functions that the parts of the .tflite reader share. Included by formats/tflite.
- * Allocates blocks, limited in total. */
+ * The functions read the file and allocate blocks of limited total size, freed with the model. */
 #ifndef MAFAT_FORMATS_TFLITE_READER_H
 #define MAFAT_FORMATS_TFLITE_READER_H
 
@@ -22,7 +22,7 @@ struct mafat_tflite_reader {
   } *codes; /* (n_codes) operator codes of the file */
   int n_codes;
   struct mafat_flat_vector buffers; /* tables with the data of constants */
-  uint32_t *buffer_offsets;         /* [buffer]: for mafat_flat_element */
+  uint32_t *buffer_offsets;         /* [buffer]: stored offset, for mafat_flat_element */
 };
 
 /* Like calloc, also for n = 0, counted as memory for reading; the caller frees it. NULL: failed,
@@ -38,8 +38,8 @@ const char *mafat_tflite_keep_string(struct mafat_tflite_reader *r,
 /* Reads a list of integers, *n of them. NULL: failed. */
 const int32_t *mafat_tflite_keep_list(struct mafat_tflite_reader *r,
                                       const struct mafat_flat_table *t, int field, int *n);
-/* Reads the offsets of a vector of tables; the caller frees them. Fails if there are more than
- * `most`. what: their name in messages. */
+/* Reads the stored offsets of a vector of tables; the caller frees them. Fails if there are more
+ * than `most`. what: name of these tables in messages. */
 uint32_t *mafat_tflite_offsets(struct mafat_flat *f, const struct mafat_flat_vector *v,
                                uint32_t most, const char *what);
 

@@ -1,5 +1,5 @@
 /* Reads tensors: shape, type, quantization, location of a constant. Called by
- * formats/tflite/tflite.c. */
+ * formats/tflite/tflite.c. Reads the file; allocates the lists and names that the model owns. */
 #include "formats/tflite/reader.h"
 
 /* Fields of the schema's tables. */
@@ -53,8 +53,8 @@ static void read_quantization(struct mafat_tflite_reader *r, const struct mafat_
       (int)mafat_flat_int(&r->f, &table, QUANTIZATION_DIMENSION, 4, 0)};
 }
 
-/* Locates the constant in buffer `number`: its data is a vector, or, in files above 2 GB, at an
- * offset of the file. */
+/* Finds where the data of buffer `number` is in the file. It is a vector of bytes or, in files
+ * above 2 GB, given by an offset and a size. */
 static void read_buffer(struct mafat_tflite_reader *r, uint32_t number,
                         struct mafat_tflite_tensor *to)
 {

@@ -183,8 +183,8 @@ static void read_graph(struct mafat_tflite_reader *r, const struct mafat_flat_ta
   if (!r->f.code) mafat_tflite_check_order(r);
 }
 
-/* Rejects additional subgraphs, which are bodies of branches and loops, and names the operator that
- * uses them. */
+/* Rejects files with more than one subgraph: the others are bodies of branches and loops. The
+ * message names the operator that uses them. */
 static void refuse_others(struct mafat_tflite_reader *r, uint32_t n_graphs)
 {
   char label[MAFAT_TFLITE_LABEL_ROOM];

@@ -1,6 +1,6 @@
-/* Reads a .tflite file as plain data: tensors with the location of constants, and operators in
- * execution order. Weights are not read, so memory depends on the number of tensors and operators.
- * The importer interprets them.
+/* Reads a .tflite file into plain structs: tensors with the location of constants, and operators in
+ * execution order. Weights are not read, so the memory used depends on the number of tensors and
+ * operators. import.c makes the network from them.
  *
  * All checks are here: indices of tensors are in range; constants are inside the file and have
  * their shape's size; every tensor is made once, before it is read.
@@ -20,8 +20,9 @@ bool mafat_tflite_begins(const char beginning[MAFAT_FLAT_IDENTIFIER_BYTES]);
  * failure. */
 int mafat_tflite_read(struct mafat_tflite **out, struct mafat_model_file *file,
                       struct mafat_diagnostic *d);
-/* Makes an input a constant for each "NAME=FILE" in `given`. file: of the model. MAFAT_EINVAL: no
- * such input; MAFAT_EFORMAT: another type or other dimensions. */
+/* For each "NAME=FILE" in `given`, makes input NAME a constant with the values of FILE. file: the
+ * model's. MAFAT_EINVAL: no such input; MAFAT_EFORMAT: another type or other dimensions; errors of
+ * opening FILE. */
 int mafat_tflite_give(struct mafat_tflite *m, const struct mafat_model_file *file,
                       const struct mafat_given *given, struct mafat_diagnostic *d);
 void mafat_tflite_close(struct mafat_tflite **model);

@@ -1,5 +1,5 @@
 /* Reads small constants and options of custom operators. Called by formats/tflite (import.c,
- * import_detection.c, picture.c). Reads the file; may open a file of given constants. */
+ * import_detection.c, picture.c). Reads the model's file, or opens the file of a given constant. */
 #include "formats/tflite/values.h"
 
 #include "formats/tflite/flex.h"
@@ -69,7 +69,7 @@ int mafat_tflite_open(const struct mafat_tflite *m, struct mafat_model_file *fil
   return code;
 }
 
-/* Reads into ints or floats; the other one is NULL. */
+/* Reads values into `ints` or `floats`; the other pointer is NULL. */
 static int read_values(const struct mafat_tflite *m, struct mafat_model_file *file, int tensor,
                        int most, int64_t *ints, float *floats, int *n, struct mafat_diagnostic *d)
 {
@@ -116,7 +116,7 @@ struct custom_options {
   struct mafat_diagnostic *d;
 };
 
-/* Reads a number in [least, most]. `otherwise`: default; NAN: required. */
+/* Reads a number in [least, most]. `otherwise`: default; NAN: the option is required. */
 static int number(const struct custom_options *o, const char *key, double least, double most,
                   double otherwise, double *to)
 {

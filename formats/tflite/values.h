@@ -1,13 +1,14 @@
-/* Reads small constants and the options of custom operators, which determine what an operator
- * does. Included by formats/tflite/import.c, formats/tflite/import_detection.c and
- * formats/tflite/picture.c. Reads the file; may open a file of given constants. */
+/* Reads small constants and the options of custom operators: values that the import needs itself.
+ * Included by formats/tflite/import.c, formats/tflite/import_detection.c and
+ * formats/tflite/picture.c. Reads the model's file, or opens the file of a given constant. */
 #ifndef MAFAT_FORMATS_TFLITE_VALUES_H
 #define MAFAT_FORMATS_TFLITE_VALUES_H
 
 #include "formats/tflite/model.h"
 
-/* Read the *n values of a constant tensor with at most `most` elements. ints: of type INT32, INT64,
- * INT16, INT8, UINT8 or BOOL; floats: also FLOAT32. Quantized values are not dequantized.
+/* Read the values of a constant tensor with at most `most` elements, and set *n to their number.
+ * mafat_tflite_ints reads types INT32, INT64, INT16, INT8, UINT8 and BOOL; mafat_tflite_floats
+ * reads these and FLOAT32. Quantized values are not dequantized.
  * MAFAT_EUNSUPPORTED: not constant, another type, or too many. */
 int mafat_tflite_ints(const struct mafat_tflite *m, struct mafat_model_file *file, int tensor,
                       int most, int64_t *values, int *n, struct mafat_diagnostic *d);

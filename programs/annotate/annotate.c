@@ -3,7 +3,7 @@
  * A program of its own, so that run_inference needs no drawing library in its memory budget. Three
  * stages: every line of JSON is read and checked; then every output gets its name; then the
  * pictures are drawn and written one by one. A mistake in the JSON is therefore found before
- * anything is written. */
+ * anything is written. Reads the JSON and the pictures; makes a folder and writes pictures. */
 #include "programs/annotate/draw.h"
 #include "programs/annotate/json.h"
 #include "programs/annotate/picture.h"
@@ -130,8 +130,8 @@ static bool is_folder(const char *path)
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Decides whether -o names a folder (then made, if missing) or a file; *folder is NULL for a file.
- */
+/* Decides whether -o names a folder, which is created if it is missing, or a file. *folder: the
+ * folder; NULL: it is a file. */
 static enum annotate_status resolve_output(const struct annotate_options *options, size_t n_reports,
                                   const char **folder)
 {
@@ -155,8 +155,9 @@ static enum annotate_status resolve_output(const struct annotate_options *option
   return FAILED;
 }
 
-/* FOLDER/dog-annotated.jpg for a/dog.jpg, FOLDER/dog-annotated-2.jpg for the second of that name;
- * `taken` counts names. NULL: no memory. */
+/* Returns the path of an output: FOLDER/dog-annotated.jpg for a/dog.jpg,
+ * FOLDER/dog-annotated-2.jpg for the second of that name. `taken` counts the names. NULL: no
+ * memory. */
 static char *output_name(const char *folder, const char *picture, struct json_object *taken)
 {
   const char *slash = strrchr(picture, '/'), *base = slash ? slash + 1 : picture;
@@ -199,7 +200,7 @@ static const char *picture_of(const struct annotate_options *options,
   return options->picture ? options->picture : report->image;
 }
 
-/* Identities of all input pictures, so that no output replaces one. NULL: no memory. */
+/* Lists the identities of all input pictures, so that no output replaces one. NULL: no memory. */
 static struct json_object *list_pictures(const struct annotate_options *options,
                                          const struct mafat_annotate_json *json)
 {

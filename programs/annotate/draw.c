@@ -1,4 +1,5 @@
-/* Draws boxes and labels with gd. Called by annotate.c. */
+/* Draws boxes and labels with gd on the caller's picture. Called by annotate.c. gd opens and caches
+ * the font. */
 #include "programs/annotate/draw.h"
 
 #include "include/mafat.h"
@@ -24,9 +25,9 @@ struct draw_rect {
 
 /* ---- Colours and text ---- */
 
-/* Hues step by the golden ratio, so that neighbouring classes differ most and no hue repeats;
- * saturation and value cycle beside them to keep 80 classes apart. Never dark: lines must show on a
- * photograph. */
+/* Returns the color of a class. Hues step by the golden ratio, so that neighboring classes differ
+ * most and no hue repeats; saturation and value also change from class to class, to keep 80 classes
+ * apart. No color is dark, because lines must show on a photograph. */
 static int class_color(int class_id)
 {
   static const double saturation[] = {0.85, 0.60, 1.00}, value[] = {1.00, 0.95, 0.82};
@@ -40,8 +41,8 @@ static int class_color(int class_id)
   return gdTrueColor(channel[0], channel[1], channel[2]);
 }
 
-/* Black or white, whichever stands out more (relative luminance of WCAG 2.1; 0.179 is where both
- * contrast alike). */
+/* Returns black or white, whichever stands out more from the background (relative luminance of WCAG
+ * 2.1; at 0.179 both contrast alike). */
 static int text_color(int background)
 {
   const double weight[3] = {0.2126, 0.7152, 0.0722};
@@ -64,7 +65,7 @@ struct pen {
   int line;            /* width of a box's line */
 };
 
-/* Font families in order of preference; narrow ones, so that labels cover little. */
+/* Font families in order of preference. They are narrow, so that labels cover little. */
 static char fontconfig_pattern[] =
     "Open Sans,Noto Sans,Liberation Sans,DejaVu Sans Condensed,sans-serif:bold";
 
@@ -151,8 +152,8 @@ struct mark {
   struct draw_rect box; /* clipped, not empty */
 };
 
-/* Rounds the box to whole pixels and clips it. False: nothing of it is inside. Doubles throughout,
- * as boxes may be huge. */
+/* Rounds the box to integer pixels and clips it. False: it is outside the picture. Computes in
+ * doubles, because boxes may be huge. */
 static bool clip_box(const struct mafat_annotate_detection *d, int width, int height,
                      struct draw_rect *out)
 {
@@ -204,9 +205,10 @@ static int clamp(int value, int low, int high)
   return value < low ? low : value > high ? high : value;
 }
 
-/* Places a label of w x h pixels: above the box, inside its top, below it, or inside its bottom,
- * first from the left edge, then from the right. Returns the first place that covers no earlier
- * label, or the one that covers least. It is inside the picture, which is at least w x h. */
+/* Places a label of w x h pixels. Tries above the box, inside its top, below it and inside its
+ * bottom: first at the box's left edge, then at its right edge. Returns the first place that covers
+ * no earlier label, or the place that covers least. It is inside the picture, which is at least w x
+ * h. */
 static struct draw_rect place_label(gdImagePtr im, struct draw_rect box, int line, int w, int h,
                                const struct draw_rect *placed, size_t n_placed)
 {
@@ -230,8 +232,8 @@ static struct draw_rect place_label(gdImagePtr im, struct draw_rect box, int lin
   return best;
 }
 
-/* "dog 94 %", the class name cut until it fits; 100 % is the most that is shown. False: nothing
- * fits. */
+/* Formats "dog 94 %". The class name is cut until the text fits; 100 % is the most that is shown.
+ * False: nothing fits. */
 static bool label_text(const struct pen *pen, const struct mafat_annotate_detection *d,
                        int max_width, char text[MAX_LABEL_BYTES], int *width)
 {

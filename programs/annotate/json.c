@@ -1,4 +1,5 @@
-/* Reads and checks the lines of `run_inference --json`. Called by annotate.c. */
+/* Reads and checks the lines of `run_inference --json`. Called by annotate.c. Reads the file;
+ * allocates the reports, which mafat_annotate_json_close frees. */
 #include "programs/annotate/json.h"
 
 #include "include/mafat.h"

@@ -1,5 +1,5 @@
-/* Reads and writes pictures: gd for JPEG and PNG, own code for PPM and PGM. Called by
- * annotate.c. */
+/* Reads and writes pictures: gd for JPEG, PNG and BMP, own code for PPM and PGM. Called by
+ * annotate.c. Opens files and allocates; gd's last message is kept in a static buffer. */
 #include "programs/annotate/picture.h"
 
 #include <errno.h>
@@ -158,7 +158,7 @@ static gdImagePtr decode_pnm(int bytes, void *data)
   if (!read_pnm_number(&in, &width) || !read_pnm_number(&in, &height) ||
       !read_pnm_number(&in, &maximum) || width < 1 || height < 1 || maximum < 1 || maximum > 65535)
     goto damaged;
-  size_t sample_bytes = maximum > 255 && !plain ? 2 : 1; /* at least, if plain */
+  size_t sample_bytes = maximum > 255 && !plain ? 2 : 1; /* plain: the least possible size */
   if ((size_t)(in.end - in.next) / sample_bytes / (size_t)channels / (size_t)width < (size_t)height)
     goto damaged;
   im = gdImageCreateTrueColor(width, height);
@@ -188,7 +188,7 @@ damaged:
   return NULL;
 }
 
-/* NULL: *problem says why, and gd_message what gd said about it, if anything. */
+/* Returns NULL after a failure. *problem then has the reason, and gd_message what gd printed. */
 static gdImagePtr decode(unsigned char *data, int bytes, const char **problem)
 {
   gdImagePtr stored;

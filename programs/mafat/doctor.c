@@ -1,4 +1,5 @@
-/* Implements `mafat doctor`: finds what this machine has and prints advice. Called by mafat.c. */
+/* Implements `mafat doctor`: finds what this machine has and prints advice. Called by mafat.c.
+ * Reads /proc, /sys and a file to time the disk; runs memory_limit --check; prints to stdout. */
 #include "programs/mafat/doctor.h"
 
 #include <dirent.h>
@@ -35,8 +36,8 @@ enum doctor_status { DONE = 0, FAILED = 1, MISUSE = 2 };
 enum {
   MOST_LEVELS = 8,
   MOST_DISK_BYTES = 64 << 20, /* largest number of bytes read to time the disk */
-  MOST_DISK_MS = 1000,        /* longest time of these reads */
-  SLOW_DISK_MBS = 200         /* below that most plans with streamed weights wait for it */
+  MOST_DISK_MS = 1000,        /* longest total time of these reads */
+  SLOW_DISK_MBS = 200         /* MB/s; below, most plans with streamed weights wait for the disk */
 };
 
 static const char usage[] =
@@ -82,7 +83,7 @@ struct machine {
 
 /* ---- measuring the machine ---- */
 
-/* Output of a program, truncated to the capacity; "": none. */
+/* Runs a program and reads its output, truncated to the capacity; "": no output. */
 static void listen_to(char *said, size_t capacity, const char *path, const char *option,
                       const char *other)
 {
@@ -111,7 +112,7 @@ static void listen_to(char *said, size_t capacity, const char *path, const char 
     while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {}
 }
 
-/* Truncates a line of JSON to its object, without the line's end; "": incomplete. */
+/* Truncates a line of JSON to the object in it, without the end of the line; "": incomplete. */
 static void keep_object(char *line)
 {
   size_t n = strcspn(line, "\n");
@@ -119,8 +120,8 @@ static void keep_object(char *line)
   line[whole ? n : 0] = '\0';
 }
 
-/* Which control groups there are: each line has number, controllers and path; v2's has number 0 and
- * no controllers. */
+/* Finds the versions of control groups in /proc/self/cgroup. Each line has number, controllers and
+ * path; that of version 2 has number 0 and no controllers. */
 static void find_versions(struct machine *m)
 {
   struct mafat_lines lines;
@@ -185,8 +186,8 @@ static void find_largest(char path[PATH_MAX], const char *folder)
   closedir(open_folder);
 }
 
-/* Why a file is not read by io_uring: NULL if it can be. A build without liburing reports the same
- * as a kernel without io_uring. */
+/* Returns why a file is not read by io_uring; NULL: it can be. A build without liburing reports the
+ * same as a kernel without io_uring. */
 static const char *refusal_of_io_uring(const char *path)
 {
   static struct mafat_diagnostic d;
@@ -209,7 +210,7 @@ static void time_reads(struct disk *disk, struct mafat_diagnostic *d)
 {
   struct mafat_read_queue *reads = NULL;
   if (mafat_read_queue_open(&reads, disk->path, MAFAT_READS_AUTO, d) != MAFAT_OK) return;
-  d->text[0] = '\0'; /* of the methods that were refused */
+  d->text[0] = '\0'; /* drops the messages of the methods that were refused */
   disk->memory = memory_file_system(disk->path);
   disk->method = mafat_read_queue_method_name(reads);
   disk->direct = mafat_read_queue_direct(reads);
@@ -322,8 +323,8 @@ static void judge_memory(struct findings *f, const struct machine *m)
   }
 }
 
-/* Finds the rest of the output line of memory_limit with this beginning. Returns its length; 0:
- * none. */
+/* Finds the line of memory_limit's output that starts with `beginning`; *rest is the text after it.
+ * Returns its length; 0: no such line. */
 static int said(const struct machine *m, const char *beginning, const char **rest)
 {
   size_t n = strlen(beginning);

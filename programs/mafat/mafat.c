@@ -80,8 +80,8 @@ enum {
   NAME_ROOM = 32
 };
 
-/* Path of a command's program: by the installed name if that file exists, else by the name in the
- * build folder. */
+/* Finds the path of a command's program: by the installed name if that file exists, else by the
+ * name in the build folder. */
 static void program_path(char path[PROGRAM_ROOM], const char *bin, const struct command *c)
 {
   snprintf(path, PROGRAM_ROOM, "%s/mafat-%s", bin, c->word);
@@ -96,8 +96,8 @@ static bool is_there(const char *bin, const struct command *c)
   return access(path, X_OK) == 0;
 }
 
-/* Folder of this program, also if it was started by a link; without /proc, by the name that it was
- * executed by. */
+/* Finds the folder of this program, also if it was started by a link. Without /proc, uses the name
+ * by which it was executed. */
 static int find_bin(char bin[PATH_MAX])
 {
   ssize_t n = readlink("/proc/self/exe", bin, PATH_MAX - 1);
@@ -128,7 +128,7 @@ static int help(const char *bin)
 
 /* ---- unknown commands ---- */
 
-/* The command whose word or program is spelled most like `word`; NULL: none is near. */
+/* Returns the command whose word or program is spelled most like `word`; NULL: none is similar. */
 static const struct command *nearest(const char *word)
 {
   const struct command *best = NULL;

@@ -1,5 +1,6 @@
 /* Forks the working process of a rank and reports how it ended. Called by mafat_ranks.c before MPI
- * is initialized, and by mpi_link.c and mpi_watch.c for time limits and names of hosts. */
+ * is initialized, and by mpi_link.c and mpi_watch.c for time limits and names of hosts. Sets signal
+ * handlers and a timer; prints to standard error. */
 #include "programs/mafat_ranks/guard.h"
 
 #include "programs/run_inference/session.h"
@@ -104,7 +105,7 @@ void mafat_guard_begin(void)
   child = fork();
   if (child > 0) wait_for_child();
   if (child == 0) watch_guard();
-  else guard = 0; /* cannot fork: works without a guard */
+  else guard = 0; /* cannot fork: this process works without a guard */
 }
 
 void mafat_guard_limit(double seconds, const char *text)

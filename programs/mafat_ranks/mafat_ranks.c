@@ -26,7 +26,8 @@ static void report(const struct mafat_mpi *mpi, const struct mafat_model *m)
   mafat_mpi_say(mpi, text);
 }
 
-/* code: the result of reading the options. If they are bad, reports this to all ranks. */
+/* Opens the model on this rank. code: result of reading the options; if it is an error, all ranks
+ * learn of it, and the model is not opened. */
 static int open_model(struct mafat_session *s, int code)
 {
   struct mafat_rank_identity id;
@@ -100,7 +101,7 @@ static const char *asked(int argc, char **argv)
   return NULL;
 }
 
-/* Prints text that needs no other rank. All ranks have the same text, and one prints it. */
+/* Prints a text before the ranks are connected. All ranks have the same text; rank 0 prints it. */
 static int say_alone(const char *text, int status)
 {
   if (mafat_guard_rank() != 0) return status;

@@ -1,5 +1,5 @@
 /* Implements a rank link with MPI messages. Called by mafat_ranks.c and, through the link, by
- * the executor. */
+ * api/model.c and the executor. Sends messages, starts the watch thread, allocates buffers. */
 #include "programs/mafat_ranks/mpi_link.h"
 
 #include "predictor/plan/partition.h"
@@ -33,7 +33,7 @@ struct mafat_mpi {
   int ahead; /* pictures that rank 0 begins ahead; 0: it waits for each */
   bool running;
   struct staged
-      *staged; /* (ahead + 1, n_staged): by picture, and in the order in which they are received */
+      *staged; /* (ahead + 1, n_staged) by picture, then in the order in which results arrive */
   int n_staged, receiving; /* results of each picture; index of the next one to receive */
   long long n_begun, n_finished;
   MPI_Request *requests; /* [message]: pending ones */
@@ -145,9 +145,9 @@ static struct staged *next_staged(struct mafat_mpi *mpi)
   return &mpi->staged[(int)(picture % n_pictures) * mpi->n_staged + i];
 }
 
-/* Rank 0, with pictures in a pipeline: receives are posted when a picture's steps on rank 0 end. A
- * later call completes them in order and copies to the n segments of mpi->segments. Not with
- * MPI_Unpack: MPICH accepts no addresses of MPI_BOTTOM there. */
+/* Used on rank 0 with pictures in a pipeline. Receives are posted when a picture's steps on rank 0
+ * end; a later call completes them in order and copies to the n segments of mpi->segments. It does
+ * not use MPI_Unpack, because MPICH accepts no addresses of MPI_BOTTOM there. */
 static int receive_staged(struct mafat_mpi *mpi, const struct mafat_layer_part *part, int n,
                           size_t bytes)
 {
@@ -219,7 +219,7 @@ static int exchange(void *context, struct mafat_executor *e, const struct mafat_
     return MAFAT_OK;
   }
   if (code == MAFAT_OK) code = make_type(mpi, e, step, &type, &bytes);
-  if (code == MAFAT_OK && bytes > INT_MAX) { /* what MPI counts in one message */
+  if (code == MAFAT_OK && bytes > INT_MAX) { /* MPI counts a message's bytes in an int */
     MPI_Type_free(&type);
     code = MAFAT_EUNSUPPORTED;
   }
@@ -339,8 +339,8 @@ void mafat_mpi_end(struct mafat_mpi *mpi)
 }
 
 /* Open MPI copies TCP messages of up to 64 KB, and larger ones 128 KB at a time, into buffers
- * that it keeps: with six ranks up to 3 MB. Smaller buffers are as fast. Settings from outside
- * stay; other MPIs ignore these. */
+ * that it keeps: with six ranks up to 3 MB. Smaller buffers are as fast. Variables that the user
+ * has set stay; other MPIs ignore these. */
 static void ask_for_small_buffers(void)
 {
   static const char *const settings[][2] = {{"OMPI_MCA_btl_tcp_eager_limit", "4096"},
@@ -350,7 +350,7 @@ static void ask_for_small_buffers(void)
     setenv(settings[i][0], settings[i][1], 0);
 }
 
-/* Memory that MPI allocates after it was opened, for ranks on TCP: in every process, for each rank,
+/* Bytes that MPI allocates after it was opened, for ranks on TCP: in every process, for each rank,
  * and on rank 0, which receives most messages. Measured for YOLOv2: up to 0.45 MB on two ranks,
  * 0.95 MB on six. */
 enum {

@@ -7,9 +7,9 @@
 
 struct mafat_mpi;
 
-/* Joins the ranks that mpirun started; *link belongs to this rank. timeout_seconds limits this and
- * every later wait for a rank; 0: no limit. MAFAT_ENOMEM, MAFAT_EUNSUPPORTED: failed, and nothing
- * needs to be closed. */
+/* Joins the ranks that mpirun started, and fills *link for this rank. timeout_seconds limits this
+ * and every later wait for a rank; 0: no limit. MAFAT_ENOMEM, MAFAT_EUNSUPPORTED: failed, and
+ * nothing needs to be closed. */
 int mafat_mpi_open(struct mafat_mpi **mpi, struct mafat_rank_link *link, double timeout_seconds,
                    struct mafat_diagnostic *d);
 /* Called by all ranks, after the last run. */
@@ -32,7 +32,7 @@ void mafat_mpi_say(const struct mafat_mpi *mpi, const char *text);
 /* Prints the text and ends the processes of all ranks with this exit status. */
 void mafat_mpi_abort(const struct mafat_mpi *mpi, const char *text, int status);
 
-/* Bytes that this rank has sent while plans ran, without commands. */
+/* Returns the bytes that this rank has sent in runs; commands do not count. */
 uint64_t mafat_mpi_sent_bytes(const struct mafat_mpi *mpi);
 /* Memory of MPI itself: bytes that were resident after joining, before any other work. */
 size_t mafat_mpi_own_bytes(const struct mafat_mpi *mpi);

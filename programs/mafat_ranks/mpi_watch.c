@@ -1,4 +1,5 @@
-/* Runs the thread that keeps messages going and detects lost ranks. Started by mpi_link.c. */
+/* Runs the thread that keeps messages going and detects lost ranks. Started by mpi_link.c. Sends
+ * messages to the next rank; ends all ranks if one is lost. */
 #include "programs/mafat_ranks/mpi_watch.h"
 
 #include "programs/mafat_ranks/guard.h"
@@ -19,7 +20,7 @@ struct mafat_mpi_watch {
   int rank, n_ranks, before, after; /* before, after: neighbours in the ring */
   char host[HOST]; /* host of rank `before` */
   double too_long_ms, beat_ms;
-  clockid_t work; /* CPU time of the thread that opened the watch */
+  clockid_t work; /* clock of the CPU time of the thread that opened the watch */
   pthread_t thread;
   atomic_bool done, rests;
 };
@@ -47,7 +48,7 @@ static void end_all(struct mafat_mpi_watch *w, int rank, const char *host, const
   MPI_Abort(MPI_COMM_WORLD, EXIT_RUNNING);
 }
 
-/* Receives all pending messages of the rank before. *heard: there were some. True: the last was a
+/* Receives all pending messages of the previous rank. *heard: there were some. True: the last was a
  * goodbye. The calls also let MPI make progress with messages of other threads. */
 static bool hear(const struct mafat_mpi_watch *w, bool *heard)
 {

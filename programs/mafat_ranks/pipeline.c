@@ -1,4 +1,5 @@
-/* Runs pictures in a pipeline over the ranks. Called by mafat_ranks.c for --pipeline. */
+/* Runs pictures in a pipeline over the ranks. Called by mafat_ranks.c for --pipeline. Runs the
+ * model and prints results. */
 #include "programs/mafat_ranks/pipeline.h"
 
 #include "api/model.h"
@@ -18,7 +19,7 @@ struct begun {
 
 struct picture_pipeline {
   struct mafat_session *session;
-  struct begun list[MAFAT_MOST_RANKS]; /* [number % their number] */
+  struct begun list[MAFAT_MOST_RANKS]; /* picture number k is at k % MAFAT_MOST_RANKS */
   long long n_begun, n_done;
   int n_reported, status;
 };
@@ -51,7 +52,7 @@ static void finish_all(struct picture_pipeline *p)
   while (p->n_done < p->n_begun) finish(p);
 }
 
-/* Begins a picture. A failure is reported in the picture's turn. */
+/* Begins a picture. If this fails, the failure is reported when the picture's results are due. */
 static void begin(struct picture_pipeline *p, const char *path)
 {
   struct mafat_session *s = p->session;

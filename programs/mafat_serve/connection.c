@@ -71,7 +71,8 @@ static bool leave_body(struct mafat_connection *c, struct mafat_connection_pool 
 
 /* ---- answers ---- */
 
-/* retry: seconds for Retry-After; 0: no such field. allow: NULL for no Allow field. */
+/* Writes the head of an answer. retry: seconds for Retry-After; 0: no such field. allow: value of
+ * the field Allow; NULL: no such field. */
 static void put_head(struct mafat_connection *c, int status, const char *type, const char *allow,
                      int retry)
 {
@@ -301,7 +302,8 @@ static void answer_metrics(struct mafat_connection *c, struct mafat_connection_p
   else answer_error(c, pool, 503, "out of memory", NULL, 1);
 }
 
-/* Carries out the route of a request. A rejected body may have any length, also above SIZE_MAX. */
+/* Does what the request's route requires. A body that is rejected may have any length, also above
+ * SIZE_MAX. */
 static void follow(struct mafat_connection *c, struct mafat_connection_pool *pool,
                    const struct mafat_route *route, uint64_t body_bytes)
 {
@@ -494,7 +496,8 @@ static void answer_job(struct mafat_connection *c, struct mafat_connection_pool 
                     c->job.status == 429 ? seconds_of(mafat_pool_waiting_ms(pool)) : 0);
 }
 
-/* The client has closed. A job that runs already ends first: `gone` marks the connection. */
+/* Called when the client has closed. If the job already runs, the connection is only marked as
+ * `gone`, and is freed when the job ends. */
 static void leave_job_queue(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   if (mafat_job_queue_drop(pool->job_queue, &c->job)) lose(c, pool);

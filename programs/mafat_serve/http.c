@@ -102,8 +102,8 @@ static enum mafat_http_progress read_version(struct mafat_http_request *r, struc
   return MAFAT_HTTP_WHOLE;
 }
 
-/* False if the incomplete first line has a byte that no request line has. A client of another
- * protocol is thus rejected at once. */
+/* False if the incomplete first line has a byte that no request line has. So a client of another
+ * protocol is rejected at once. */
 static bool begins_well(const char *line, const char *end)
 {
   for (const char *p = line; p < end; p++)
@@ -230,7 +230,8 @@ static enum mafat_http_progress check(struct mafat_http_request *r, const struct
 
 /* ---- the head ---- */
 
-/* End of the line, and *next, the start of the next one; NULL: the line is incomplete. */
+/* Returns the end of the line, and sets *next to the start of the next one. NULL: the line is
+ * incomplete. */
 static const char *find_end(const char *line, const char *end, const char **next)
 {
   const char *feed = memchr(line, '\n', (size_t)(end - line));

@@ -43,7 +43,7 @@ void mafat_job_queue_wake(struct mafat_job_queue *job_queue)
   ssize_t written;
   do {
     written = write(job_queue->wake_fd, &one, sizeof one);
-  } while (written < 0 && errno == EINTR); /* counter full: the reader wakes anyway */
+  } while (written < 0 && errno == EINTR); /* if the counter is full, the reader wakes anyway */
   errno = error;
 }
 

@@ -20,7 +20,7 @@
 enum {
   BACKLOG = 4096,
   ADDRESS_ROOM = 64
-}; /* the kernel's own limit (net.core.somaxconn) is less, or as much */
+}; /* the kernel limits this to net.core.somaxconn */
 
 union address {
   struct sockaddr any;
