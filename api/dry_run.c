@@ -353,10 +353,11 @@ int mafat_search_check(const char *search, struct mafat_diagnostic *d)
 
 /* ---- many budgets ---- */
 
-/* Table 1 of the paper, in MB. */
+/* Budgets of Table 1 of the MAFAT paper, in MB (2^20 bytes). */
 static const int paper_budgets[] = {16, 32, 48, 64, 80, 96, 128, 192, 256};
 
-/* Returns the next larger of 1, 1.5, 2, 3, 4, 6, 8, 12 ... MB; 0: it is not addressable. */
+/* Returns, in bytes, the smallest of 1, 1.5, 2, 3, 4, 6, 8, 12 ... MB that is larger; 0: it is not
+ * addressable. */
 static size_t rounder_than(size_t bytes)
 {
   for (size_t step = (size_t)1 << 20; step <= SIZE_MAX / 4; step *= 2) {

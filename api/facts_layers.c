@@ -14,7 +14,7 @@ static size_t buffer_bytes(const struct mafat_layout *l, int buffer)
   return buffer < 0 ? 0 : l->buffers[buffer].bytes;
 }
 
-/* MACs of a layer's steps, with those of layers fused into it; 0 if it is fused into another. */
+/* Returns the MACs of a layer and of the layers fused into it; 0 if it is fused into another. */
 static uint64_t step_macs(const struct mafat_plan *plan, const struct mafat_layout *layout,
                           int layer)
 {

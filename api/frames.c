@@ -1,5 +1,6 @@
 /* Runs models on frames of video, which are in the arena or in the caller's memory: implements
- * include/mafat_video.h. Called by programs/, python/ and examples/. Runs the executor. */
+ * include/mafat_video.h. Called by programs/ and examples/, and by the Python
+ * bindings. Runs the executor. */
 #include "include/mafat_video.h"
 #include "runner/image/frame.h"
 #include "runner/os/process.h"
@@ -80,7 +81,7 @@ int mafat_model_frame_rows(struct mafat_model *m, const unsigned char *bytes, si
                            void *context, struct mafat_diagnostic *d)
 {
   const struct mafat_frame frame = {m->frame, bytes, n};
-  /* any input, because rows are returned as they are stored */
+  /* its size does not matter, because rows are returned as they are stored */
   const struct mafat_image_input input = {.w = 1, .h = 1, .c = 3, .kernels = m->kernels};
   struct mafat_image *image;
   if (!m->frame.width)

@@ -1,6 +1,6 @@
 /* Runs models on floats and on files of elements, for the only input or for several by name:
- * implements a part of include/mafat.h. Called by api/model.c, programs/, python/ and
- * darknet_patch/. Reads files and runs the executor. */
+ * implements a part of include/mafat.h. Called by api/model.c, programs/ and
+ * darknet_patch/, and by the Python bindings. Reads files and runs the executor. */
 #include "runner/os/process.h"
 #include "api/footprint.h"
 #include "api/model.h"
@@ -97,7 +97,7 @@ void mafat_model_close_inputs(struct mafat_model *m)
   for (int i = 0; i < m->network->n_inputs; i++) mafat_raw_input_close(&m->inputs[i].raw);
 }
 
-/* Checks that reading this file, and those of other inputs, fits the budget. */
+/* Checks that reading the inputs' files fits the budget. path: for the message. */
 static int take_file(struct mafat_model *m, const char *path, struct mafat_diagnostic *d)
 {
   struct mafat_footprint footprint = m->footprint;

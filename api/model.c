@@ -1,6 +1,6 @@
-/* Opens, runs and closes models: implements include/mafat.h. Called by programs/, python/,
- * examples/ and darknet_patch/, and by other files of api/ (facts.c, frames.c, inputs.c, ports.c).
- * Reads files, maps and locks memory, starts threads. */
+/* Opens, runs and closes models: implements include/mafat.h. Called by programs/, examples/
+ * and darknet_patch/, by the Python bindings, and by other files of api/ (facts.c, frames.c,
+ * inputs.c, ports.c). Reads files, maps and locks memory, starts threads. */
 #include "api/model.h"
 
 #include "predictor/cost/paper.h"

@@ -1,5 +1,5 @@
 /* Chooses the conversion of pictures to the input. Called by api/model.c, api/dry_run.c and
- * api/packing/observe.c. Pure function. */
+ * api/packing/observe.c. Touches only its arguments. */
 #include "api/picture.h"
 
 #include "api/footprint.h"

@@ -1,6 +1,6 @@
 /* Applies options and declarations of the model file about the conversion of pictures: pixel
  * values, channels, resizing, padding. Called by picture.c. A separate file, so that its code is
- * not resident for networks from cfg files. Changes its argument only. */
+ * not resident for networks from cfg files. Touches only its arguments. */
 #include "api/picture.h"
 
 #include "runner/detect/heads/head.h"

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* In the order of detection. The last one accepts every file. */
+/* Readers in the order in which they are tried. The last one accepts every file. */
 #define READERS(ROW) ROW(packed_graph) ROW(packed) ROW(tflite) ROW(onnx) ROW(darknet)
 
 #define DECLARATION(name) extern const struct mafat_reader mafat_##name##_reader;

@@ -1,5 +1,6 @@
 /* Reads the network of a packed file. Called by formats/readers.c through mafat_packed_reader and
- * mafat_packed_graph_reader, and by api/ (model.c, dry_run.c). Allocates the network. */
+ * mafat_packed_graph_reader, and by api/ (model.c, dry_run.c). Reads the file; allocates the
+ * network. */
 #include "base/part.h"
 #include "formats/darknet/darknet.h"
 #include "formats/packed/graph.h"
@@ -7,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Converts the layers that the file lists to integers. */
+/* Makes the layers that the file lists compute with integers. */
 static int apply_activations(struct mafat_network *n, const struct mafat_packed *packed,
                              const char *path, struct mafat_diagnostic *d)
 {

@@ -103,7 +103,7 @@ struct mafat_flat_table mafat_flat_root_at(struct mafat_flat *f, uint64_t at,
   return f->code ? (struct mafat_flat_table){0} : table_at(f, at + root);
 }
 
-/* Reads a field's bytes. False: absent, or a failure. */
+/* Reads a field's bytes. False: the field is absent, or a failure. */
 static bool field(struct mafat_flat *f, const struct mafat_flat_table *t, int number, int bytes,
                   void *to)
 {
@@ -142,7 +142,8 @@ float mafat_flat_float(struct mafat_flat *f, const struct mafat_flat_table *t, i
   return f->code ? 0 : otherwise;
 }
 
-/* Returns the byte that a field's offset points to; 0: absent, or a failure. */
+/* Returns the position in the file to which a field's offset points; 0: the field is absent, or a
+ * failure. */
 static uint64_t follow(struct mafat_flat *f, const struct mafat_flat_table *t, int number)
 {
   uint32_t offset;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Types of FlexBuffers; a byte stores a type and two bits of width. */
+/* Types of FlexBuffers. A byte stores a type and, in its two lowest bits, the width. */
 enum {
   INT = 1, UINT = 2, FLOAT = 3, INDIRECT_INT = 6, INDIRECT_UINT = 7, INDIRECT_FLOAT = 8, MAP = 9,
   BOOL = 26
@@ -70,7 +70,7 @@ static bool number(const struct mafat_flex_map *m, unsigned type, size_t at, uns
   uint64_t sign = (uint64_t)1 << (8 * width - 1);
   memcpy(&f32, &bits, sizeof f32);
   memcpy(&f64, &bits, sizeof f64);
-  if (type == FLOAT && width < 4) return false; /* half floats and bytes are not used by writers */
+  if (type == FLOAT && width < 4) return false; /* no writer stores shorter floats */
   if (type == FLOAT) *value = width == 8 ? f64 : (double)f32;
   else *value = type == INT ? (double)(int64_t)((bits ^ sign) - sign) : (double)bits;
   return true;

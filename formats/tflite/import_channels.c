@@ -42,7 +42,7 @@ static int import_softmax(struct mafat_tflite_importer *i)
 
 static int import_l2(struct mafat_tflite_importer *i)
 {
-  /* TFLite's minimum length */
+  /* 1e-6: TFLite's minimum length of a vector */
   static const struct mafat_normalize how = {MAFAT_NORMALIZE_L2, 1e-6f, 0};
   struct mafat_value own;
   const struct mafat_value *in;

@@ -61,7 +61,7 @@ static struct mafat_flat_vector find_metadata(struct mafat_flat *f,
 }
 
 /* Reads a list of one number, which is for all channels, or of three, one for each channel. False:
- * the list has another length. */
+ * the list has another length, or a number is not finite. */
 static bool read_numbers(struct mafat_flat *f, const struct mafat_flat_table *t, int field,
                          float numbers[3])
 {

@@ -1,5 +1,5 @@
 /* Implements a rank link with MPI messages. Called by mafat_ranks.c and, through the link, by
- * api/model.c and the executor. Sends messages, starts the watch thread, allocates buffers. */
+ * api/ and the executor. Sends messages, starts the watch thread, allocates buffers. */
 #include "programs/mafat_ranks/mpi_link.h"
 
 #include "predictor/plan/partition.h"
