@@ -91,7 +91,7 @@ static void complain_misuse(const struct mafat_option_reader *r, enum mafat_opti
       answer == MAFAT_OPTION_BAD_VALUE ? r->value : "nothing");
 }
 
-/* True: go on; false: *status is the exit code. */
+/* Reads the command line. False: the program ends, with exit code *status. */
 static bool read_options(int argc, char **argv, struct annotate_options *options,
                          enum annotate_status *status)
 {
@@ -300,7 +300,7 @@ static enum annotate_status annotate_all(const struct annotate_options *options,
   return n_errors == json->n ? FAILED : status;
 }
 
-/* On failure, which has been reported, *json may be NULL. */
+/* Reads the JSON and prints its mistakes. *json may be NULL after a failure. */
 static enum annotate_status read_json(const struct annotate_options *options,
                                       struct mafat_annotate_json **json)
 {

@@ -14,7 +14,7 @@
 #include <gdfontg.h>
 
 enum {
-  MAX_NAME_BYTES = 96, /* of a class name in a label; the rest is cut off */
+  MAX_NAME_BYTES = 96, /* bytes of a class name that a label shows; the rest is cut off */
   MAX_LABEL_BYTES = MAX_NAME_BYTES + 16,
 };
 
@@ -133,7 +133,7 @@ static void bitmap_text(gdImagePtr im, int scale, int x, int top, int color, con
   }
 }
 
-/* (x, y): left end of the base line. */
+/* Draws text; (x, y) is the left end of its base line. */
 static void draw_text(gdImagePtr im, const struct pen *pen, int x, int y, int color,
                       const char *text)
 {
@@ -180,7 +180,7 @@ static void fill(gdImagePtr im, struct draw_rect r, int color)
                            color); /* gd clips, and counts the last pixel in */
 }
 
-/* A frame `line` pixels wide just inside the box. */
+/* Draws a frame just inside the box; its lines are `line` pixels wide. */
 static void draw_frame(gdImagePtr im, struct draw_rect box, int line, int color)
 {
   int inner_y0 = box.y0 + line < box.y1 ? box.y0 + line : box.y1;
@@ -257,7 +257,7 @@ static bool label_text(const struct pen *pen, const struct mafat_annotate_detect
   }
 }
 
-/* Dots with a dark edge; those outside the picture are not drawn. */
+/* Draws keypoints as dots with a dark edge. Points outside the picture are not drawn. */
 static void draw_points(gdImagePtr im, const struct mafat_annotate_detection *d, int line,
                         int shadow)
 {

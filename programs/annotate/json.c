@@ -16,12 +16,13 @@
 #include <json-c/json.h>
 
 enum {
-  SHOWN_BYTES = 40, /* of a wrong value in a message */
-  /* of a line: a million boxes, the most that run_inference considers, at 200 each */
+  SHOWN_BYTES = 40, /* bytes of a wrong value that a message shows */
+  /* bytes of the longest line: a million boxes, the most that run_inference considers, at about 200
+   * bytes each */
   MOST_BYTES = 256 << 20
 };
 
-/* Position of a field, for messages. */
+/* Position of a field, for messages; `detection` is the index of the detection. */
 struct json_place {
   struct mafat_annotate_mistake *mistake;
   size_t detection;

@@ -52,7 +52,8 @@ bool mafat_annotate_picture_can_write(const char *path)
 
 /* ---- Turning upright ---- */
 
-/* Orientation 1..8 of a JPEG file, or of "Exif\0\0" and a TIFF structure; 1 where none is given. */
+/* Returns the Exif orientation (1 to 8) of a JPEG file, or of "Exif\0\0" and a TIFF structure. It is
+ * 1 if none is given. */
 static int exif_orientation(const unsigned char *data, unsigned bytes)
 {
   int orientation = 1;
@@ -71,7 +72,7 @@ static int exif_orientation(const unsigned char *data, unsigned bytes)
   return orientation;
 }
 
-/* The orientation in the eXIf chunk of a PNG file, which libexif does not look for. */
+/* Returns the orientation in the eXIf chunk of a PNG file, which libexif does not look for. */
 static int png_orientation(const unsigned char *data, size_t bytes)
 {
   enum { SIGNATURE = 8, HEAD = 8, CRC = 4 };

@@ -57,7 +57,7 @@ static const char usage[] =
 
 struct disk {
   char path[PATH_MAX];   /* file that was read; "": none is large enough */
-  struct mafat_diagnostic why_not; /* "": it could be read */
+  struct mafat_diagnostic why_not; /* why the file could not be read; "": it could */
   const char *method;    /* NULL: not known */
   const char *io_uring;  /* why reads do not use it; NULL: they do, or it was not tried */
   const char *memory;    /* file system that keeps the file in memory; NULL: it is on a disk */
@@ -76,7 +76,7 @@ struct machine {
   struct mafat_limited_group group; /* folder "": no limit is in force */
   bool limited, v1, v2; /* v1: has the memory controller */
   char groups[4096];    /* output of `mafat-limit --check`; "": not installed */
-  bool lockable;        /* the whole budget */
+  bool lockable;        /* the whole budget can be locked in memory */
   rlim_t memlock;
   struct disk disk;
 };
@@ -205,7 +205,8 @@ static const char *memory_file_system(const char *path)
   return fs.f_type == TMPFS_MAGIC ? "tmpfs" : fs.f_type == RAMFS_MAGIC ? "ramfs" : NULL;
 }
 
-/* The method is chosen as for a run, which tries the next one if the kernel refuses one. */
+/* Times reads of the file. The method is chosen as for a run: if the kernel refuses one, the next
+ * one is tried. */
 static void time_reads(struct disk *disk, struct mafat_diagnostic *d)
 {
   struct mafat_read_queue *reads = NULL;
@@ -220,7 +221,7 @@ static void time_reads(struct disk *disk, struct mafat_diagnostic *d)
   if (memory == MAP_FAILED) mafat_fail(d, MAFAT_ENOMEM, "out of memory");
   else if (mafat_read_queue_file_bytes(reads) >= MAFAT_DISK_LEAST_BYTES)
     mafat_disk_read_in_a_row(&disk->pass, reads, memory, MOST_DISK_BYTES, MOST_DISK_MS, d);
-  mafat_read_queue_close(&reads); /* first: it waits for reads into the memory */
+  mafat_read_queue_close(&reads); /* before munmap: it waits for pending reads into the memory */
   if (memory != MAP_FAILED) munmap(memory, MAFAT_DISK_ROOM);
 }
 
@@ -493,7 +494,7 @@ struct doctor_options {
   bool is_folder;
 };
 
-/* -1: go on; else the exit status. */
+/* Reads the command line. Returns -1 if the program goes on, else its exit status. */
 static int read_options(int argc, char **argv, struct doctor_options *o)
 {
   enum { JSON = 256 };

@@ -35,7 +35,7 @@ const char *mafat_guard_host(void)
   return host;
 }
 
-/* Called in signal handlers. */
+/* Prints a line and ends the process. Safe in signal handlers. */
 static void say_and_end(const char *line)
 {
   ssize_t written = write(STDERR_FILENO, line, strlen(line));

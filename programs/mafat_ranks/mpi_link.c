@@ -1,5 +1,5 @@
-/* Implements a rank link with MPI messages. Called by mafat_ranks.c and, through the link, by
- * api/ and the executor. Sends messages, starts the watch thread, allocates buffers. */
+/* Implements a rank link with MPI messages. Called by mafat_ranks.c and, through the
+ * link's callbacks, by the library. Sends messages, starts the watch thread, allocates buffers. */
 #include "programs/mafat_ranks/mpi_link.h"
 
 #include "predictor/plan/partition.h"
@@ -16,7 +16,8 @@
 
 enum { TAGS = 1 << 15 /* number of tags that every MPI has */ };
 
-/* One received result of a picture. Stored outside the arena, which later pictures use. */
+/* One received result of a picture. It is stored outside the arena, because later pictures overwrite
+ * the arena. */
 struct staged {
   char *bytes; /* (capacity) */
   size_t capacity;
@@ -43,7 +44,7 @@ struct mafat_mpi {
   MPI_Aint *places;
   MPI_Datatype *types;
   int n_segments;
-  float *sums; /* of another rank, to be added (sums_bytes) */
+  float *sums; /* partial sums received from another rank (sums_bytes) */
   size_t sums_bytes;
 };
 
@@ -84,8 +85,8 @@ static bool same_runs(const struct mafat_executor_segment *a,
   return a->n == b->n && a->bytes == b->bytes && a->stride == b->stride;
 }
 
-/* Creates the MPI type of a step's elements in the arena, and counts their bytes. Segments of equal
- * form, which follow each other, become one vector type. */
+/* Creates the MPI type of a step's elements in the arena, and counts their bytes. Consecutive
+ * segments of equal form become one vector type. */
 static int make_type(struct mafat_mpi *mpi, const struct mafat_executor *e,
                      const struct mafat_step *step, MPI_Datatype *type, uint64_t *bytes)
 {
@@ -244,7 +245,7 @@ static int exchange(void *context, struct mafat_executor *e, const struct mafat_
 
 /* ---- all ranks ---- */
 
-/* Rank 0 sends a command to all other ranks. They need nothing else from it until the next one. */
+/* Sends a command of rank 0 to all other ranks. */
 static void report(const struct mafat_mpi *mpi, enum mafat_mpi_word what)
 {
   int word = what;
@@ -264,7 +265,8 @@ static int opening(void *context, const struct mafat_rank_identity *id, struct m
   return mafat_rank_identity_compare(mpi->identities, mpi->n_ranks, d);
 }
 
-/* Sends one rank's message to all ranks, with its number and host. */
+/* Copies the message of one rank to the diagnostics of all ranks, after its number and host. Returns
+ * code. */
 static int share(const struct mafat_mpi *mpi, int rank, int code, struct mafat_diagnostic *d)
 {
   char text[sizeof d->text];

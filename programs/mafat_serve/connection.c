@@ -141,7 +141,8 @@ static void answer_error(struct mafat_connection *c, struct mafat_connection_poo
   put_error(c, body);
 }
 
-/* Closes the connection after the answer, since the start of the next request is unknown. */
+/* Answers with an error, and then closes the connection, because the start of the next request is
+ * unknown. */
 static void answer_error_and_close(struct mafat_connection *c, struct mafat_connection_pool *pool,
                                    int status, const char *wrong, int retry)
 {

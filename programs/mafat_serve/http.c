@@ -240,7 +240,7 @@ static const char *find_end(const char *line, const char *end, const char **next
   return feed > line && feed[-1] == '\r' ? feed - 1 : feed;
 }
 
-/* A line must end with CR LF: a proxy may not treat a lone LF as an end. */
+/* True if the line ends with CR LF. A lone LF is rejected: a proxy may not treat it as an end. */
 static bool is_well_ended(const char *end)
 {
   return *end == '\r';
@@ -281,7 +281,7 @@ static int hex_of(char c)
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decodes "%2F" and "+". */
+/* Copies a text and decodes "%2F" and "+". False: it is longer than the capacity, or invalid. */
 static bool decode(struct mafat_http_text t, char *text, size_t capacity)
 {
   size_t to = 0;
@@ -331,7 +331,7 @@ bool mafat_http_bears(const struct mafat_http_request *r, const char *token)
   struct mafat_http_text given =
       trim(r->authorization.bytes + skip, r->authorization.bytes + r->authorization.n);
   volatile unsigned char differs =
-      given.n != n; /* the time depends only on the length that the client sent */
+      given.n != n; /* the loop's time depends only on the length that the client sent */
   for (size_t i = 0; i < given.n; i++)
     differs = (unsigned char)(differs | (given.bytes[i] ^ token[n ? i % n : 0]));
   return !differs && n > 0;

@@ -20,7 +20,7 @@
 enum {
   BACKLOG = 4096,
   ADDRESS_ROOM = 64
-}; /* the kernel limits this to net.core.somaxconn */
+}; /* the kernel limits BACKLOG to net.core.somaxconn */
 
 union address {
   struct sockaddr any;
@@ -50,7 +50,8 @@ static bool read_port(const char *text, uint16_t *port)
   return true;
 }
 
-/* "unix:PATH" or "unix:@NAME". The latter is an abstract socket: no file, gone when closed. */
+/* Parses the path of "unix:PATH" or "unix:@NAME". The latter is an abstract socket: it has no file
+ * and is gone when it is closed. */
 static bool read_path(union address *a, const char *path)
 {
   const size_t n = strlen(path);
@@ -61,7 +62,7 @@ static bool read_path(union address *a, const char *path)
   return true;
 }
 
-/* "ADDRESS:PORT", split at the last colon. */
+/* Parses "ADDRESS:PORT", split at the last colon, or "unix:...". */
 static bool read_address(union address *a, const char *text)
 {
   char host[ADDRESS_ROOM];
