@@ -11,8 +11,8 @@
 #include "runner/kernels/kernels.h"
 #include "api/picture.h"
 
-/* Everything that does not depend on the budget. A dry run reads no weights, unless plans are
- * timed, and only the header of a picture. */
+/* Everything that does not depend on the budget. A dry run reads no weights (unless plans are
+ * timed), and of a picture only its header. */
 struct mafat_dry_run {
   struct mafat_network *network;       /* after mafat_dry_run_pack: a copy that owns its layers; the
                                           original network owns the rest */

@@ -75,7 +75,7 @@ int mafat_model_finish(struct mafat_model *m, struct mafat_diagnostic *d);
 /* Predicts a run with the current process footprint. */
 void mafat_model_predict(const struct mafat_model *m, struct mafat_prediction *p);
 
-/* ---- runs, for api/inputs.c ---- */
+/* ---- runs, for api/inputs.c and api/frames.c ---- */
 
 /* Begins a run: invalidates the last output and checks that the input is given (`given` not NULL;
  * `what` for messages). */

@@ -11,7 +11,7 @@
 /* Must not be copied or moved, because it contains pointers into itself. */
 struct mafat_picture {
   struct mafat_image_input input;
-  struct mafat_pixel_rule rule; /* also set if input.rule is NULL, to Darknet's rule */
+  struct mafat_pixel_rule rule; /* if input.rule is NULL, this is Darknet's rule */
   const char *source;  /* source of mean and scale: "options", "file", "head" or "default" */
   const char *assumed; /* head whose usual preprocessing is used for some value; NULL: none */
 };

@@ -47,7 +47,7 @@ struct mafat_packing_run {
   double error, largest; /* errors of the outputs */
 };
 
-/* Fails with MAFAT_ENOMEM. */
+/* Fills the diagnostic and returns MAFAT_ENOMEM. */
 int mafat_packing_no_memory(const struct mafat_packing *p, struct mafat_diagnostic *d);
 /* Begins to write the file from its beginning. */
 int mafat_packing_begin(const struct mafat_packing *p, struct mafat_packing_run *run,
@@ -55,8 +55,8 @@ int mafat_packing_begin(const struct mafat_packing *p, struct mafat_packing_run 
                         struct mafat_diagnostic *d);
 /* Continues writing; *written: the file is complete. */
 int mafat_packing_write(struct mafat_packing_run *run, bool *written, struct mafat_diagnostic *d);
-/* Sets the weights' type of each layer to the wanted one, or to a wider one if the layer cannot
- * have it. */
+/* Sets the weights' type of each layer to the wanted one, or to the next wider one that the layer
+ * supports. */
 void mafat_packing_choose_types(struct mafat_network *n, enum mafat_dtype wanted);
 
 struct mafat_narrowing;

@@ -52,8 +52,8 @@ bool mafat_annotate_picture_can_write(const char *path)
 
 /* ---- Turning upright ---- */
 
-/* Returns the Exif orientation (1 to 8) of a JPEG file, or of "Exif\0\0" and a TIFF structure. It is
- * 1 if none is given. */
+/* Returns the Exif orientation (1 to 8) of a JPEG file, or of "Exif\0\0" and a TIFF structure; 1 if
+ * none is given. */
 static int exif_orientation(const unsigned char *data, unsigned bytes)
 {
   int orientation = 1;

@@ -16,8 +16,8 @@
 
 enum { TAGS = 1 << 15 /* number of tags that every MPI has */ };
 
-/* One received result of a picture. It is stored outside the arena, because later pictures overwrite
- * the arena. */
+/* One received result of a picture. It is stored outside the arena, because later pictures
+ * overwrite the arena. */
 struct staged {
   char *bytes; /* (capacity) */
   size_t capacity;
@@ -265,8 +265,8 @@ static int opening(void *context, const struct mafat_rank_identity *id, struct m
   return mafat_rank_identity_compare(mpi->identities, mpi->n_ranks, d);
 }
 
-/* Copies the message of one rank to the diagnostics of all ranks, after its number and host. Returns
- * code. */
+/* Copies the message of one rank to the diagnostics of all ranks, after its number and host.
+ * Returns code. */
 static int share(const struct mafat_mpi *mpi, int rank, int code, struct mafat_diagnostic *d)
 {
   char text[sizeof d->text];

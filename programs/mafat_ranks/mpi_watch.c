@@ -73,7 +73,7 @@ static void beat(const struct mafat_mpi_watch *w, const int *what, MPI_Request *
 
 static void judge(struct mafat_mpi_watch *w, struct waiting *t, bool heard)
 {
-  const double most_ms = 50; /* more than a turn of the loop takes, unless the process was stopped */
+  const double most_ms = 50; /* a turn of the loop takes less, unless the process was stopped */
   double now = clock_ms(CLOCK_MONOTONIC), worked = clock_ms(w->work), passed = now - t->last_ms;
   if (passed > most_ms) passed = most_ms;
   t->silent_ms = heard ? 0 : t->silent_ms + passed;
