@@ -1,8 +1,8 @@
 /* Chooses the plan that several ranks run: a given one, or one that a strategy finds. Weights are
  * kept if they fit, else streamed. Each rank's share of the work is proportional to its speed, if
- * that fits its memory. Nothing is measured, so every rank chooses the same plan; only a time
- * limit of the search can make plans differ. Included by api/model.c and api/rank_dry_run.c. Makes plans and layouts
- * of all ranks; allocates. */
+ * that fits its memory. Nothing is measured, so every rank chooses the same plan; only a time limit
+ * of the search can make plans differ. Included by api/model.c and api/rank_dry_run.c. Makes plans
+ * and layouts of all ranks; allocates. */
 #ifndef MAFAT_API_RANK_CHOICE_H
 #define MAFAT_API_RANK_CHOICE_H
 

@@ -1,7 +1,7 @@
 /* Fills the diagnostics of the public header and formats warnings.
  *
  * A function that can fail returns MAFAT_OK or a negative code. The text for a person (file, line,
- * expected, found) goes into the caller's struct mafat_diagnostic, so that a reader can write
+ * expected, found) goes into the caller's struct mafat_diagnostic, so that a function can write
  * `return mafat_fail(d, MAFAT_EFORMAT, "...", ...)`. Only programs print it. mafat_fail is declared
  * in include/mafat.h.
  *

@@ -3,6 +3,7 @@
  *
  * pack_weights writes packed files; doc/packed.md describes the bytes. Version 1 has no network and
  * needs its cfg. Version 2 embeds a cfg, version 3 the graph of an ONNX or TFLite model (graph.h).
+ * Versions 4 and 5 are versions 2 and 3 with a table of quantized activations (activations.h).
  * The weights themselves are handled in runner/weights. All sizes are checked before use.
  *
  * Included by api/, formats/packed and runner/weights. Reads the file; allocates struct

@@ -1,4 +1,4 @@
-/* Reads and checks the output of `run_inference --json`: one line, a report, for each picture.
+/* Reads and checks the output of `run_inference --json`: a line of JSON, the report, per picture.
  * Every field that is used later is checked here, so that nothing is drawn from a damaged file.
  * Opens the file and allocates; struct mafat_annotate_json owns the reports and all their strings.
  * Included by annotate.c and draw.h. */

@@ -1,5 +1,5 @@
 /* Implements --pipeline: rank 0 begins a picture while other ranks still compute earlier ones.
- * Included by mafat_ranks.c. */
+ * Runs the model and prints results. Included by mafat_ranks.c. */
 #ifndef MAFAT_PROGRAM_PIPELINE_H
 #define MAFAT_PROGRAM_PIPELINE_H
 
