@@ -1,5 +1,5 @@
-/* Small networks with weights, a picture and floats in a temporary folder of each test, and
- * functions that open them through the public header. Included by the suites in tests/unit/api. */
+/* Gives each test a temporary folder with weights, a picture and a file of raw floats, and opens
+ * small networks with them through the public header. Included by the suites in tests/unit/api. */
 #ifndef MAFAT_TESTS_SUPPORT_API_H
 #define MAFAT_TESTS_SUPPORT_API_H
 
@@ -7,7 +7,8 @@
 
 #include <check.h>
 
-/* ThreadSanitizer's shadow memory counts, too. */
+/* Bytes that a process may use besides the model. ThreadSanitizer's shadow memory is counted,
+ * too. */
 #ifdef __SANITIZE_THREAD__
 #define API_MEMORY_BYTES ((size_t)64 << 30)
 #else
@@ -19,16 +20,18 @@ enum {
   API_OUT_C = 14
 };
 
-extern const char api_detector[], api_classifier[], api_five_channels[]; /* .cfg texts */
+extern const char api_detector[], api_classifier[], api_five_channels[]; /* texts of .cfg files */
 extern char api_folder[64], api_weights[96], api_picture[96], api_raw[96];
 extern float api_input[API_INPUTS];
 
-/* A case whose tests find these files; they are removed afterwards. */
+/* Adds a test case to the suite. Before each test the folder and its files are made; afterwards
+ * they are removed. `seconds`: time limit. */
 TCase *api_case(Suite *suite, const char *name, double seconds);
 
-/* Writes a file with this text and returns its path. */
+/* Writes the text to net.cfg in the folder and returns the path, which is static. */
 const char *api_cfg(const char *text);
-/* Truncates the weights file to this many floats: the three networks need different lengths. */
+/* Cuts the weights file after this many floats, because the length of a weights file must match
+ * its network. */
 void api_cut_weights(int floats);
 
 struct mafat_model *api_open_model(const char *cfg, const char *plan);

@@ -1,5 +1,5 @@
-/* Makes networks of detection heads and sets their cells. Called by the suites in
- * tests/unit/detect. */
+/* Makes networks of detection heads in static variables and sets their cells. Called by the
+ * suites in tests/unit/detect. */
 #include "tests/support/cells.h"
 
 #include "tests/unit/detect/detections.h"
@@ -11,7 +11,7 @@ struct mafat_network cells_network;
 struct mafat_layer cells_layers[CELLS_LAYERS + 1];
 float cells_tensors[CELLS_LAYERS][CELLS_FLOATS];
 float cells_anchors[] = {2, 3, 4, 1.5f};
-static const int context = 7; /* its address is passed to the callback */
+static const int context = 7; /* its address is the context of read_element */
 
 void cells_start(int w, int h, bool letterbox)
 {
@@ -44,7 +44,7 @@ struct mafat_layer *cells_add(enum mafat_layer_type type, int h, int w, int n_an
 float *cells_element(int layer, int c, int y, int x)
 {
   struct mafat_shape out = cells_layers[layer].out;
-  /* ck_assert would also record every success, which is too slow here. */
+  /* ck_assert also records every success, which is too slow here. */
   if (layer < 0 || layer >= cells_network.n_layers || c < 0 || c >= out.c || y < 0 || y >= out.h ||
       x < 0 || x >= out.w)
     ck_abort_msg("layer %d has no element (%d, %d, %d)", layer, c, y, x);

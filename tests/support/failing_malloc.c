@@ -1,5 +1,6 @@
-/* Wraps the allocators: fails chosen allocations and counts blocks. Called by suites that test
- * memory failures. */
+/* Replaces the C library's allocators, mafat's heaps and mmap() by functions that fail at a
+ * chosen allocation and count blocks, in static variables. Called by suites that test memory
+ * failures and limits. */
 #include "tests/support/failing_malloc.h"
 
 #include "base/heap.h"
@@ -51,8 +52,8 @@ static size_t bytes_of(void *p)
   return p ? malloc_usable_size(p) + sizeof(size_t) : 0;
 }
 
-/* Counts an allocation that replaces `before` bytes. Blocks from before arming may also be
- * freed. */
+/* Adds the bytes of block p and subtracts `before`, the bytes of the block that it replaces. That
+ * block may be older than arming, so the total is kept at 0 or above. */
 static void count_bytes(void *p, size_t before)
 {
   bytes_now += bytes_of(p);

@@ -1,4 +1,5 @@
-/* Writes models to memory files and imports them. Called by suites of ONNX and TFLite files. */
+/* Writes models to memory files (memfd) and imports them. Called by suites of imported models and
+ * by fuzz targets. */
 #include "tests/support/network_files.h"
 #include "tests/support/imported.h"
 

@@ -1,5 +1,5 @@
-/* Makes random integer models and computes their outputs by the rule. Called by integer suites
- * and fuzz targets. */
+/* Makes random models of 8-bit integers and computes their outputs in plain C. Called by suites
+ * of integer models and by fuzz targets. The graph owns the memory it allocates; close frees it. */
 #include "tests/support/integer_graph.h"
 
 #include "formats/tflite/model.h"
@@ -26,7 +26,7 @@ static int least(const graph *g) { return g->is_signed ? -128 : 0; }
 static int most(const graph *g) { return least(g) + 255; }
 static int any_number(graph *g) { return test_random_int(&g->rng, least(g), most(g)); }
 
-/* Sets a scale and zero point. */
+/* Sets the tensor's scale and zero point. The model refers to memory of the graph. */
 static void set_quantization(graph *g, int tensor, float scale, int zero)
 {
   struct test_tflite_tensor *t = &g->tensors[tensor];
@@ -66,7 +66,7 @@ static int type_of(const graph *g)
   return g->is_signed ? MAFAT_TFLITE_INT8 : MAFAT_TFLITE_UINT8;
 }
 
-/* Adds a tensor of 32-bit integers. */
+/* Adds a constant tensor of n 32-bit integers. */
 static int add_ints(graph *g, int n, const int *numbers)
 {
   int tensor = add_tensor(g, MAFAT_TFLITE_INT32, 1, &n);
@@ -87,7 +87,7 @@ static int add_bytes(graph *g, int rank, const int *shape, const int16_t *number
   return tensor;
 }
 
-/* Adds an output for the next operator. */
+/* Adds a computed map, the output of the operator that is added next. */
 static map *add_map(graph *g, int h, int w, int c, bool flat, float scale, int zero)
 {
   const int four[] = {1, h, w, c}, two[] = {1, c};
@@ -134,7 +134,7 @@ static void set_real(struct test_tflite_operator *o, int number, float real)
   o->fields[o->n_fields++] = (struct test_tflite_field){.number = number, .bytes = 4, .real = real};
 }
 
-/* Limits of a map's values after a fused activation. */
+/* Returns the range of the map's values after the activation that is fused into its operator. */
 static struct mafat_rule_output bounds_of(const graph *g, const map *m, int fused)
 {
   struct mafat_rule_output out = {m->zero, least(g), most(g)};
@@ -213,7 +213,7 @@ static void set_window(struct test_tflite_operator *o, const struct window *w)
 
 /* ---- convolutions, fully connected layers ---- */
 
-/* A matrix: n weights a filter, one scale or one for each filter, biases. */
+/* A weight matrix: n weights for each filter, one scale for all or for each filter, and biases. */
 struct matrix {
   int16_t *weights;
   float *scales;
@@ -238,7 +238,7 @@ static struct matrix any_matrix(graph *g, int filters, int n)
     if (test_random_chance(&g->rng, 3))
       m.bias[f] = (test_random_chance(&g->rng, 50) ? 1 : -1) * (1 << 30);
     if (m.n_scales > 1 && test_random_chance(&g->rng, 5))
-      m.scales[f] *= -1; /* normalizations may be negative */
+      m.scales[f] *= -1; /* a batch normalization's factor may be negative */
   }
   return m;
 }
@@ -262,7 +262,8 @@ static int add_bias(graph *g, const struct matrix *m, int filters)
   return tensor;
 }
 
-/* Makes a map of sums [pixel][filter]. Its scale covers most of them. */
+/* Adds the map of a convolution's or matrix's sums, which are stored [pixel][filter]. Its scale
+ * is chosen so that most sums are in range. */
 static map *finish_sums(graph *g, const map *x, const struct matrix *m, const int32_t *sums, int h,
                         int w, int filters, bool flat, int fused)
 {
@@ -285,7 +286,7 @@ static map *finish_sums(graph *g, const map *x, const struct matrix *m, const in
   return out;
 }
 
-/* Adds a convolution, or a depthwise one if multiplier > 0. m->bias NULL: no bias. */
+/* Adds a convolution; if multiplier > 0, a depthwise one. m->bias NULL: no bias. */
 static struct test_tflite_operator *add_convolution(graph *g, const map *x, const struct matrix *m,
                                                     const int shape[4], const struct window *w,
                                                     int fused, int multiplier)
@@ -431,7 +432,7 @@ static bool average(graph *g)
   return true;
 }
 
-/* Argmax along rows, columns or channels: the first of the largest. */
+/* Adds an argmax along rows, columns or channels. Of equal values the first one counts. */
 static bool find_largest(graph *g)
 {
   map *x = any_map(g);
@@ -473,7 +474,8 @@ static bool can_broadcast(const map *m, const map *z)
          (z->w == m->w || z->w == 1) && (z->c == m->c || z->c == 1);
 }
 
-/* A constant operand: a scalar, a value for each channel, or a map. Not among the graph's maps. */
+/* Makes a constant operand: a scalar, a value for each channel, or a map. It is not added to
+ * g->maps. */
 static map any_constant(graph *g, const map *x)
 {
   int how = test_random_int(&g->rng, 0, 2);
@@ -694,7 +696,7 @@ static bool pad_map(graph *g)
   return true;
 }
 
-/* Transposes rows and columns. */
+/* Adds a transposition that exchanges rows and columns. */
 static bool transpose(graph *g)
 {
   static const int order[] = {0, 2, 1, 3};
@@ -711,7 +713,8 @@ static bool transpose(graph *g)
   return true;
 }
 
-/* Resizes by nearest or linear interpolation; int8 in 1/1024, uint8 in floats. */
+/* Adds a resize by nearest or linear interpolation. Linear weights are multiples of 1/1024 for
+ * int8, and floats for uint8. */
 static bool resize(graph *g)
 {
   enum { MOST = 20 };
@@ -745,7 +748,7 @@ static bool resize(graph *g)
 
 /* ---- models ---- */
 
-/* Outputs are the last map and some others. An output is not fused with later layers. */
+/* The outputs are the last map, every argmax, and some other maps. */
 static void choose_outputs(graph *g)
 {
   struct test_tflite_model *m = &g->model;

@@ -1,6 +1,6 @@
-/* Random integer models as .tflite files, with the output of each operator computed in plain C
- * by the rule (tests/kernels/integer_rule.h). Running a model must give exactly these values.
- * Included by integer suites and fuzz targets. */
+/* Random models of 8-bit integers as .tflite files. The output of each operator is computed in
+ * plain C by the rule in tests/kernels/integer_rule.h; running the model must give exactly these
+ * values. Included by suites of integer models and by fuzz targets. Needs no test framework. */
 #ifndef MAFAT_TESTS_SUPPORT_INTEGER_GRAPH_H
 #define MAFAT_TESTS_SUPPORT_INTEGER_GRAPH_H
 
@@ -9,13 +9,13 @@
 
 enum { TEST_INTEGER_TENSORS = 64, TEST_INTEGER_OPERATORS = 16 };
 
-/* A tensor that is not constant: values as in the file, [row][column][channel]. */
+/* A tensor that is not constant. `at` has its values as in the file, [row][column][channel]. */
 struct test_integer_map {
   int tensor, h, w, c;
   float scale;
   int zero;
   bool flat;   /* two dimensions: one row of channels */
-  bool places; /* 32-bit indices of an argmax, not quantized values */
+  bool places; /* `at` has the 32-bit indices of an argmax, not quantized values */
   int16_t *at;
 };
 
@@ -34,9 +34,9 @@ struct test_integer_graph {
 
 void test_integer_graph_open(struct test_integer_graph *g, uint64_t seed);
 void test_integer_graph_close(struct test_integer_graph *g);
-/* Makes model `number` and returns its file of *n bytes; the caller frees it. */
+/* Makes model `number` and returns the bytes of its file, *n of them; the caller frees them. */
 char *test_integer_graph_write(unsigned number, size_t *n);
-/* The map of output `index` of the model. */
+/* Returns the map that is output `index` of the model. */
 const struct test_integer_map *test_integer_graph_output(const struct test_integer_graph *g,
                                                          int index);
 

@@ -1,5 +1,5 @@
-/* Runs random integer models by several plans and compares the outputs with the rule. Called by
- * integer suites. */
+/* Runs random integer models by several plans and compares the outputs with the expected values.
+ * Called by suites of integer models. A difference fails the test. */
 #include "tests/support/integer_runs.h"
 
 #include "formats/tflite/model.h"
@@ -95,7 +95,7 @@ int test_integer_run(const struct test_integer_graph *g, const struct mafat_netw
   return code;
 }
 
-/* Finds the plan with the smallest arena. */
+/* Writes the plan with the smallest arena to `text`. */
 static void find_least(const struct mafat_network *n, char *text, size_t capacity)
 {
   static const struct mafat_footprint footprint = {.process_bytes = 3 << 20};

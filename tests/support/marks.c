@@ -1,6 +1,6 @@
-/* Wraps Check's _mark_point, which writes to a file at every assertion that holds, to know where
- * a test died. That takes most of the time of suites with many comparisons, so this writes once
- * a millisecond. Needs the linker option --wrap=_mark_point. */
+/* Replaces Check's _mark_point, so that tests run faster. Check calls it at every assertion that
+ * holds and writes the position to a file, to know where a test died. This version writes at most
+ * once a millisecond. Called through the linker option --wrap=_mark_point. */
 #include <stdatomic.h>
 #include <stdint.h>
 #include <time.h>
@@ -8,7 +8,7 @@
 void __real__mark_point(const char *file, int line);
 void __wrap__mark_point(const char *file, int line);
 
-/* Atomic, since tests also assert in their own threads. */
+/* The time of the last mark is atomic, because tests also assert in threads of their own. */
 void __wrap__mark_point(const char *file, int line)
 {
   static _Atomic int64_t last_ns;

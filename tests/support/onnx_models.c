@@ -1,4 +1,5 @@
-/* Builds small ONNX models. Called by test_onnx.c and fuzz_onnx.c. */
+/* Builds small ONNX models. Called by test_onnx.c and fuzz_onnx.c. The caller frees a message's
+ * data. */
 #include "tests/support/onnx_models.h"
 
 static const int64_t map[] = {1, 2, 4, 4}, batch[] = {-1, 6}, weights[] = {3, 2, 3, 3},
@@ -33,7 +34,8 @@ struct test_message test_onnx_whole(void)
       &graph, &(struct test_onnx_tensor){
                   .name = "nothing", .type = 1, .rank = 1, .dims = nothing, .values = six});
   test_onnx_input(&graph, "x", 4, map);
-  test_onnx_input(&graph, "w", 4, weights); /* as in the first versions of ONNX */
+  /* the weights are listed as an input, too, as the first versions of ONNX require */
+  test_onnx_input(&graph, "w", 4, weights);
   test_onnx_output(&graph, "y", 2, batch);
   return test_onnx_model(&graph, 13);
 }

@@ -1,4 +1,5 @@
-/* Builds an ONNX model for each imported operator. Called by ONNX suites and fuzz targets. */
+/* Builds an ONNX model for each imported operator. Called by suites of ONNX models and by fuzz
+ * targets. */
 #include "tests/support/onnx_operators.h"
 
 #include "tests/support/random.h"
@@ -13,7 +14,7 @@
 
 /* ---- inputs and constants ---- */
 
-enum { UINT8 = 2, INT8 = 3, INT16 = 5, INT32 = 6 }; /* ONNX's numbers of types */
+enum { UINT8 = 2, INT8 = 3, INT16 = 5, INT32 = 6 }; /* numbers of element types in onnx.proto */
 
 struct named {
   const char *name;
@@ -24,7 +25,7 @@ struct named {
 static const struct named inputs[] = {
     {"x", 4, {1, 4, 6, 6}}, {"s", 3, {1, 4, 6}}, {"t", 3, {4, 1, 6}}, {"r", 2, {3, 4}}};
 
-/* Float constants: values of mixed signs, without zeros. */
+/* Float constants: positive and negative values, without zeros; "c4v" and "sizes" are positive. */
 static const struct named floats[] = {
     {"w", 4, {4, 4, 3, 3}}, {"wd", 4, {4, 1, 3, 3}}, {"ws", 3, {4, 4, 3}}, {"wt", 4, {4, 2, 2, 2}},
     {"c4", 1, {4}},         {"c4b", 1, {4}},         {"c4c", 1, {4}},      {"c4v", 1, {4}},
@@ -58,7 +59,7 @@ static const struct {
                 {"i00", 2, {0, 0}},
                 {"i55", 2, {5, 5}}};
 
-/* Quantized constants. */
+/* Constants of quantized weights and biases (names with q), and zero points (names with z). */
 static const struct {
   const char *name;
   int type, rank;
@@ -71,10 +72,10 @@ static const struct {
                  {"z32", INT32, 0, {0}},         {"z2", UINT8, 1, {2}},
                  {"z4", INT8, 1, {4}},           {"z16", INT16, 0, {0}}};
 
-/* Scales. */
+/* Scales of quantized inputs and constants. */
 static const struct {
   const char *name;
-  int n; /* 0: a scalar */
+  int n; /* number of values; 0: a scalar */
   double values[5];
 } scales[] = {{"sx", 0, {.03125}},
               {"sw", 0, {.01171875}},
@@ -120,7 +121,7 @@ static void put_quantized(struct test_message *graph, size_t which)
     list[i] = (double)test_random_int(&rng, type == UINT8 ? 0 : -127, type == UINT8 ? 255 : 127) *
               (type == INT32 ? 10 : 1);
   if (*quantized[which].name == 'z')
-    memset(list, 0, sizeof list); /* zero points are 0, except uint8's */
+    memset(list, 0, sizeof list); /* zero points are 0; only "zu" is 121, below */
   if (strcmp(quantized[which].name, "zu") == 0) *list = 121;
   const struct test_onnx_tensor t = {.name = quantized[which].name,
                                      .type = type,
@@ -156,7 +157,7 @@ static void put_inputs(struct test_message *graph, const char *words)
   if (has_word(words, "v")) test_onnx_typed_input(graph, "v", INT8, inputs->rank, inputs->dims);
 }
 
-/* Names of a constant's scale and zero point, by its dimensions. */
+/* Returns the names of the scale and zero point that quantize a constant. */
 static const char *quantization_of(const char *name)
 {
   if (strncmp(name, "qb", 2) == 0) return "sb z32";
@@ -164,7 +165,8 @@ static const char *quantization_of(const char *name)
   return strcmp(name, "qwu") == 0 || strcmp(name, "qc") == 0 ? "sw zu" : "sw zs";
 }
 
-/* Adds a DequantizeLinear for an input or constant, after a QuantizeLinear for an input. */
+/* Adds a DequantizeLinear for a constant. For an input, adds a QuantizeLinear and a
+ * DequantizeLinear after it. */
 static void put_dequantized(struct test_message *graph, const char *name)
 {
   char numbers[40], list[80];
@@ -179,7 +181,8 @@ static void put_dequantized(struct test_message *graph, const char *name)
   test_onnx_add(graph, "DequantizeLinear", list, numbers, "axis=0");
 }
 
-/* For inputs like "q:x w": adds the nodes for "q:" and lists the inputs of the operator. */
+/* For inputs like "q:x w": adds the nodes that "q:" stands for, and writes to `list` the names of
+ * the operator's inputs. */
 static void list_inputs(struct test_message *graph, const char *inputs_of, char *list, size_t bytes)
 {
   char copy[200], done[200] = "", *rest = copy;
