@@ -45,8 +45,9 @@ static int any_zero(graph *g)
 
 static float any_scale(graph *g)
 {
-  float fraction = (float)test_random_int(&g->rng, 0, 1000) /
-                   1001; /* drawn first: the order of arguments depends on the compiler */
+  /* A statement of its own, because the order in which a call's arguments are evaluated depends on
+   * the compiler. */
+  float fraction = (float)test_random_int(&g->rng, 0, 1000) / 1001;
   return ldexpf(1 + fraction, test_random_int(&g->rng, -8, -3));
 }
 

@@ -247,8 +247,9 @@ static void write_split(struct test_rng *rng, int n_layers, char *text, size_t c
     struct mafat_span first = {group.begin, test_random_int(rng, group.begin + 1, group.end - 1)};
     n += write_split_group(rng, first, text + n, capacity - n);
     n += (size_t)snprintf(text + n, capacity - n, "/%d", group.begin = first.end);
-    if (group.end - group.begin > 2 &&
-        test_random_chance(rng, 30)) /* a further layer; its inputs may be in a later group */
+    /* Adds a later layer to the next group; its inputs may be in a group after that, which refuses
+     * the plan. */
+    if (group.end - group.begin > 2 && test_random_chance(rng, 30))
       n += (size_t)snprintf(text + n, capacity - n, ",%d",
                             test_random_int(rng, group.begin + 1, group.end - 2));
     n += (size_t)snprintf(text + n, capacity - n, "/");
@@ -276,8 +277,8 @@ bool test_random_split(struct test_rng *rng, const struct mafat_network *n,
     ck_assert_msg(code == MAFAT_OK || (code == MAFAT_EINVAL && d.text[0]), "%s: %s", text,
                   mafat_error_name(code));
     found = code == MAFAT_OK && plan->parts; /* layers that cannot be divided have no parts */
-    for (int l = 0; l < n->n_layers && found;
-         l++) /* partial sums are direct convolutions: other bits than Winograd's */
+    /* A layer that adds partial sums is a direct convolution, whose bits are not Winograd's. */
+    for (int l = 0; l < n->n_layers && found; l++)
       found = !plan->parts->partitions[l].sums || options->algorithm != MAFAT_AUTO ||
               mafat_winograd_fastest(&n->layers[l]) == MAFAT_DIRECT;
     if (code == MAFAT_OK) mafat_plan_close(&plan);

@@ -49,8 +49,8 @@ static void put_table(struct writer *w, const struct field *fields, int n)
   uint16_t vtable[20] = {0}, at = 4;
   int most = 0;
   char table[128] = {0};
-  for (int step = 8; step;
-       step /= 2) /* wide fields first, after the 4 bytes of the vtable's offset */
+  /* Wide fields come first, after the 4 bytes of the vtable's offset. */
+  for (int step = 8; step; step /= 2)
     for (int i = 0; i < n; i++)
       if ((fields[i].bytes ? fields[i].bytes : 4) == step) {
         at = (uint16_t)((at + step - 1) / step * step);
