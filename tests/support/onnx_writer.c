@@ -1,12 +1,12 @@
-/* Encodes protocol buffers and ONNX messages. Called by tests and fuzz targets that write
- * models. */
+/* Encodes protocol buffers and ONNX messages in memory that the caller frees. Called by tests and
+ * fuzz targets that write models. */
 #include "tests/support/onnx_writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers of types and wire types, as in onnx.proto. */
+/* Numbers of element types and wire types in onnx.proto. */
 enum { FLOAT = 1, INT64 = 7, STRING = 8, DOUBLE = 11, N_TYPES = 17 };
 enum { FIXED32 = 5, BYTES = 2, VARINT = 0 };
 
@@ -78,7 +78,7 @@ static const struct {
     [9] = {1, 5, VARINT},   [10] = {2, 5, VARINT},  [11] = {8, 10, 1},    [12] = {4, 11, VARINT},
     [13] = {8, 11, VARINT}, [14] = {8, 4, FIXED32}, [15] = {16, 10, 1},   [16] = {2, 5, VARINT}};
 
-/* Writes one element as in raw_data. */
+/* Appends one element in the form of raw_data: little-endian, of the type's size. */
 static void put_raw(struct test_message *m, int type, double value)
 {
   float single = (float)value;
@@ -155,7 +155,8 @@ struct test_message test_onnx_tensor(const struct test_onnx_tensor *t)
 
 /* ---- nodes ---- */
 
-/* Copies the next word, of at most capacity - 1 bytes. NULL: none. */
+/* Copies the text's next word, cut to capacity - 1 bytes, and returns the text after it; NULL:
+ * there is no word. */
 static const char *next_word(const char *text, char *word, size_t capacity)
 {
   text += strspn(text, " ");
@@ -184,7 +185,7 @@ struct test_message test_onnx_node(const char *op_type, const char *name, const 
   return m;
 }
 
-/* Writes the attribute's value. Returns its type. */
+/* Appends the values of a list. Returns the attribute's type: 6 floats, 7 integers. */
 static int put_list(struct test_message *a, const char *list)
 {
   int is_float = strchr(list, '.') != NULL;

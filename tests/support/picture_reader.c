@@ -1,4 +1,5 @@
-/* Reads test pictures as inputs. Called by the suites in tests/unit/image. */
+/* Makes a temporary folder for one picture and reads the picture as a network's input. Called by
+ * the suites in tests/unit/image. Sets the static variables of picture_reader.h. */
 #include "tests/support/picture_reader.h"
 
 #include <math.h>

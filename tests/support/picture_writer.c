@@ -1,4 +1,5 @@
-/* Writes JPEG, PNG and PPM test pictures. Called by suites that need pictures. */
+/* Writes JPEG, PNG, PPM and BMP test pictures, or any bytes, to files. Called by suites that need
+ * pictures and by the oracle. */
 #include "tests/support/picture_writer.h"
 
 #include <stdio.h>
@@ -21,7 +22,8 @@ unsigned picture_sample(int x, int y, int k)
 
 static FILE *open_or_die(const char *path, const char *mode)
 {
-  /* ext4 writes truncated files out at close, which takes some ms. */
+  /* ext4 writes a file that replaces a truncated one to the disk at close, which takes
+   * milliseconds. */
   if (*mode == 'w') unlink(path);
   FILE *file = fopen(path, mode);
   if (!file) {
@@ -38,7 +40,8 @@ static void *allocate_or_die(size_t n)
   return block;
 }
 
-/* A TIFF block with two tags: a make, stored outside the directory, and the orientation. */
+/* Writes a TIFF block with two tags, and returns its size. The tags are the maker's name, stored
+ * outside the directory, and the orientation. */
 static size_t make_exif(uint8_t *out, int orientation, bool big_endian)
 {
   const uint16_t shorts[][2] = {/* offset, value */
@@ -218,7 +221,7 @@ static void put_little(FILE *file, unsigned value, int bytes)
   for (; bytes > 0; bytes--, value >>= 8) putc((int)(value & 255), file);
 }
 
-/* The bits of a pixel; a grey's index, if there are few. */
+/* Returns the bits of a pixel; with 4 or 8 bits, the index of its grey. */
 static unsigned bmp_pixel(const struct bmp_style *s, int x, int y)
 {
   unsigned c[3];
@@ -235,7 +238,8 @@ static void put_bmp_row(FILE *file, int width, int y, const struct bmp_style *s)
   long start = ftell(file);
   for (int x = 0; x < width; x++) {
     unsigned pixel = bmp_pixel(s, x, y);
-    if (s->bits == 4 && x % 2 == 0 && x + 1 < width) continue; /* written with the next one */
+    /* written together with the next pixel */
+    if (s->bits == 4 && x % 2 == 0 && x + 1 < width) continue;
     if (s->bits == 4)
       pixel = x % 2 ? bmp_pixel(s, x - 1, y) << 4 | pixel : pixel << 4;
     put_little(file, pixel, s->bits <= 8 ? 1 : s->bits / 8);

@@ -1,7 +1,7 @@
 /* Writes small test pictures of every format that runner/image/image.h reads, with libjpeg and
- * libpng. A pixel's value depends on its position: smooth with some noise, different in every
+ * libpng. Pixels change smoothly with the position, with some noise, and differently in each
  * channel, so that a wrong orientation or channel order shows. Aborts if a file cannot be
- * written. Included by suites that need pictures. */
+ * written. Included by suites that need pictures and by the oracle. */
 #ifndef MAFAT_TESTS_SUPPORT_PICTURE_WRITER_H
 #define MAFAT_TESTS_SUPPORT_PICTURE_WRITER_H
 
@@ -13,11 +13,11 @@ enum jpeg_colours { JPEG_GREY, JPEG_YCC, JPEG_RGB, JPEG_CMYK, JPEG_YCCK };
 
 struct jpeg_style {
   enum jpeg_colours colours;
-  int h, v;          /* luma samples per chroma sample, horizontally and vertically; 0 is 1 */
+  int h, v;          /* luma samples for each chroma sample, across and down; 0: 1 */
   bool progressive;
   bool arithmetic;
-  int restart_rows;  /* MCU rows between restart markers, 0 for none */
-  int orientation;   /* 0: no EXIF */
+  int restart_rows;  /* rows of MCUs between restart markers; 0: no markers */
+  int orientation;   /* EXIF orientation, 1 to 8; 0: no EXIF */
   bool big_endian;   /* byte order of the EXIF */
   bool xmp_first;    /* an APP1 with XMP before the EXIF */
 };
@@ -26,28 +26,28 @@ struct png_style {
   int colour;        /* PNG_COLOR_TYPE_* */
   int depth;         /* bits of a sample */
   bool interlaced;
-  int orientation;   /* 0: no eXIf */
-  bool exif_after;  /* eXIf after the pixels */
+  int orientation;   /* orientation in eXIf, 1 to 8; 0: no eXIf */
+  bool exif_after;  /* the eXIf chunk follows the pixels */
   bool transparency; /* a tRNS chunk */
   bool gamma;        /* a gAMA chunk of 1/2.2 */
 };
 
-/* Channel k at (x, y) with 16 bits; the upper 8 are the 8-bit sample. */
+/* Returns channel k of the pixel at (x, y) as 16 bits. The upper 8 bits are the 8-bit sample. */
 unsigned picture_sample(int x, int y, int k);
 
-/* Missing in builds without libraries; their callers are left out there, too. */
+/* Not declared in builds without libraries, which also leave out the tests that call them. */
 #ifndef MAFAT_TESTS_WITHOUT_LIBRARIES
 void picture_write_jpeg(const char *path, int width, int height, const struct jpeg_style *style);
 void picture_write_png(const char *path, int width, int height, const struct png_style *style);
 
-/* kind '2', '3', '5' or '6': P2, P3, P5 or P6. */
+/* `kind` is the second character of the format's name: P2, P3, P5 or P6. */
 void picture_write_ppm(const char *path, int width, int height, char kind, int maxval);
 
 struct bmp_style {
-  int bits;      /* 4 and 8: an index into greys; 16, 24, 32: colours */
+  int bits;      /* 4 and 8: an index of greys; 16, 24, 32: colours */
   bool top_down;
   bool core;     /* OS/2's header of 12 bytes */
-  bool masks;    /* of 16 bits: 5, 6 and 5 bits a colour; of 32: red first */
+  bool masks; /* with masks. 16 bits: 5, 6 and 5 for the colours; 32 bits: red in the lowest byte */
 };
 void picture_write_bmp(const char *path, int width, int height, const struct bmp_style *style);
 

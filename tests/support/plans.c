@@ -1,5 +1,5 @@
-/* Makes random valid plans for random networks. Called by most suites, the oracle and the
- * differential tests. */
+/* Makes random valid plans for random networks. Called by suites in tests/unit, the oracle, the
+ * differential tests and integer_runs.c. Writes to the caller's text. */
 #include "tests/support/support.h"
 
 #include "predictor/plan/parts.h"
@@ -20,9 +20,9 @@ struct planner {
   const struct mafat_network *network;
   char *text;
   size_t capacity, length;
-  bool ordered; /* true: a group whose layers can run in another order */
-  bool sets; /* true: some groups contain layers from further behind; then nothing is tiled */
-  bool taken[MAFAT_MAX_LAYERS]; /* [layer]: in an earlier group */
+  bool ordered; /* true: some group's layers can run in another order */
+  bool sets; /* true: some groups have layers from later in the network; no group is tiled */
+  bool taken[MAFAT_MAX_LAYERS]; /* [layer]: it is in an earlier group */
 };
 
 __attribute__((format(printf, 2, 3))) static void write_plan(struct planner *p, const char *format,
@@ -35,7 +35,8 @@ __attribute__((format(printf, 2, 3))) static void write_plan(struct planner *p, 
   ck_assert_uint_lt(p->length, p->capacity);
 }
 
-/* The finest grid of a group: the output of its first sequence of tileable layers. */
+/* Returns the shape whose rows and columns limit the group's grid: the output of the last layer
+ * before the first one that cannot be tiled. *whole_maps: there is such a layer. */
 static struct mafat_shape finest_grid(const struct mafat_network *n, int first, int end,
                                       bool *whole_maps)
 {
@@ -74,8 +75,8 @@ static void write_grid(struct planner *p, int first, int end)
   write_plan(p, "%dx%d%s", rows, cols, style >= 85 ? ":balanced" : "");
 }
 
-/* Writes how many rows of depthwise layers are computed inside their 1x1 layers: of the whole
- * group, or from one of its layers on. */
+/* Sometimes writes how many rows of depthwise layers are computed inside the 1x1 layers that read
+ * them: for the whole group, or for its layers from one on. */
 static void write_depthwise(struct planner *p, int first, int end)
 {
   int layer = test_random_int(p->rng, first, end - 1);
@@ -106,7 +107,7 @@ static void write_group(struct planner *p, int first, int end)
   write_depthwise(p, first, end);
 }
 
-/* True if the layer reads only layers before `end` and layers already in groups. */
+/* True if the layer reads only layers before `end` and layers that are in groups. */
 static bool can_add(const struct planner *p, int layer, int end)
 {
   const struct mafat_layer *l = &p->network->layers[layer];
@@ -118,7 +119,8 @@ static bool can_add(const struct planner *p, int layer, int end)
   return true;
 }
 
-/* Adds up to three later layers to the next group, but not the last one. */
+/* Adds up to three layers from after `end` to the next group, but never the network's last
+ * layer. */
 static void add_later_layers(struct planner *p, int end, int n_layers)
 {
   for (int l = end + 1, n = 0; l < n_layers - 1 && n < 3; l++) {
@@ -160,7 +162,7 @@ void test_random_plan(struct test_rng *rng, const struct mafat_network *n, int n
 
 /* ---- random units ---- */
 
-/* A random price that depends on the unit only; infinite if no plan has the unit. */
+/* Returns a random price that depends only on the unit; infinite if no plan can have the unit. */
 static double price_at_random(const void *context, const struct mafat_unit *u)
 {
   const struct planner *p = context;
@@ -198,7 +200,7 @@ void test_random_units(struct test_rng *rng, const struct mafat_network *n, char
 
 enum { TRIES = 30, MOST_ITEMS = 3 };
 
-/* Writes an item of a split, like "h3:4-7". */
+/* Writes one item of split(...), such as "h3:4-7": rows of layers 4 to 7 in 3 parts. */
 static size_t write_item(struct test_rng *rng, struct mafat_span group, char *text, size_t capacity)
 {
   int first = test_random_int(rng, group.begin, group.end - 1),
@@ -213,7 +215,7 @@ static size_t write_item(struct test_rng *rng, struct mafat_span group, char *te
   return (size_t)snprintf(text, capacity, "%c%s:%d-%d", axis, parts, first, last);
 }
 
-/* Writes a split group, or rows in partition buffers. */
+/* Writes the plan of a group that is split, or that runs by rows in partition buffers. */
 static size_t write_split_group(struct test_rng *rng, struct mafat_span group, char *text,
                                 size_t capacity)
 {
@@ -230,7 +232,7 @@ static size_t write_split_group(struct test_rng *rng, struct mafat_span group, c
   return n + (size_t)snprintf(text + n, capacity - n, ")%s", words[test_random_int(rng, 0, 3)]);
 }
 
-/* Writes a plan with a split group, sometimes with two in a row. */
+/* Writes a plan with one split group, sometimes with two. */
 static void write_split(struct test_rng *rng, int n_layers, char *text, size_t capacity)
 {
   static const char *const orders[] = {"", "/order=postorder", "/order=forward", "/order=sp",

@@ -1,5 +1,5 @@
-/* Builds a layer without cfg as a test problem, and runs it by several plans. Called by the
- * suites in tests/unit/kinds. */
+/* Makes a network around one layer of any kind, and runs it by several plans. Called by the
+ * suites in tests/unit/kinds. A wrong output fails the test. */
 #include "tests/support/problem.h"
 
 #include "predictor/planning/planning.h"
@@ -47,7 +47,7 @@ void test_problem_close(struct test_problem *p)
   mafat_network_close(&p->network);
 }
 
-/* A random tensor of this width, at least as high and as deep. */
+/* Returns a random tensor that has this width and at least this height. */
 static int random_tensor(const struct test_problem *p, struct test_rng *rng,
                          struct mafat_shape wanted)
 {
@@ -184,7 +184,8 @@ static void check_plan(const struct test_problem *p, const char *plan, const flo
   free(found);
 }
 
-/* Runs plans that divide layers into parts, if possible. */
+/* Runs the plans of a fixed list that divide layers into parts; a plan that the network refuses
+ * is skipped. */
 static void check_splits(const struct test_problem *p, const float *expected, int number,
                          const struct mafat_kernels *level)
 {

@@ -1,6 +1,7 @@
-/* Tests one layer of a kind that no cfg can have against its definition. It is the last layer of
- * a small network made by hand. Its operands are slices and bands of a picture, of the picture's
- * middle, and of these after relu. Included by the suites in tests/unit/kinds. */
+/* Tests one layer of a kind that no cfg has: its outputs must match its definition. It is the
+ * last layer of a small network made by hand. Its operands are slices and bands of rows of the
+ * picture, of two regions cropped from the picture, and of these after relu. Included by the
+ * suites in tests/unit/kinds. */
 #ifndef MAFAT_TESTS_SUPPORT_PROBLEM_H
 #define MAFAT_TESTS_SUPPORT_PROBLEM_H
 
@@ -10,24 +11,28 @@ struct test_problem {
   struct mafat_network *network;
   struct mafat_layer *layer; /* the last layer, under test */
   float *input;              /* [c][h][w] */
-  double tolerance;          /* relative to the larger of an output and 1; 2e-6 at first */
+  /* of an output, relative to the larger of 1 and its absolute value; 2e-6 at first */
+  double tolerance;
   int output;                /* index of the output to compare; 0 at first */
 };
 
-/* Makes the network: a picture large enough for two middles of these sizes, with about as many
- * channels, and values in -1..1. The layer has this kind and no operand yet. */
+/* Makes the network: a picture of random values in -1..1, two crops of it with the heights and
+ * widths of `one` and `two`, and the layer, which has this kind and no operand yet.
+ * test_problem_close frees the network. */
 void test_problem_open(struct test_problem *p, struct test_rng *rng, enum mafat_layer_type type,
                        struct mafat_shape one, struct mafat_shape two);
 void test_problem_close(struct test_problem *p);
-/* Adds an operand of exactly this shape; height and width are one of the middles'. */
+/* Adds an operand of exactly this shape. Its height and width must be those of `one` or of
+ * `two`. */
 void test_problem_add(struct test_problem *p, struct test_rng *rng, struct mafat_shape shape);
-/* Infers shapes. Call when all operands and parameters are set, and again for another output. */
+/* Infers shapes. Call it when all operands and parameters are set, and again after p->output
+ * changes. */
 void test_problem_infer(struct test_problem *p);
-/* A value of an operand. */
+/* Returns the exact value of an operand at (c, y, x). */
 double test_problem_at(const struct test_problem *p, int operand, int c, int y, int x);
-/* Runs the network at all levels by plans of all kinds with one to three threads, in arenas
- * filled with NaN. Outputs must match the definition; those of one level must have the same
- * bits. */
+/* Runs the network at each kernel level, and at the best one by plans of all kinds with one to
+ * three threads, in arenas filled with NaN. The outputs must match the definition; those of all
+ * plans must have the same bits. */
 void test_problem_check(const struct test_problem *p, const struct test_meaning *meaning);
 
 #endif

@@ -1,4 +1,4 @@
-/* Generates random numbers and weights. Called by all tests with random cases. */
+/* Generates random numbers and random weights files. Called by all tests with random cases. */
 #include "tests/support/random.h"
 
 #include <math.h>

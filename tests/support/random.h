@@ -11,11 +11,13 @@ struct test_rng {
 
 struct test_rng test_rng(uint64_t seed);
 uint32_t test_random(struct test_rng *rng);
-int test_random_int(struct test_rng *rng, int least, int most); /* both included */
+/* `least` to `most`, both included */
+int test_random_int(struct test_rng *rng, int least, int most);
 bool test_random_chance(struct test_rng *rng, int percent);
 
-/* Darknet's weights file with random values that keep activations in range, in a memory file.
- * Returns its descriptor, which the caller closes, or -1. */
+/* Writes random weights to a memory file (memfd) in the format of Darknet's weights files. The
+ * values keep activations in range. Returns the file's descriptor, which the caller closes; -1:
+ * an error. */
 int test_random_weights(const struct mafat_network *n, uint64_t seed);
 
 /* A random element of an array. */

@@ -1,6 +1,7 @@
-/* Bounds for reading a file: memory at one time and processor seconds, each a constant plus a
- * share for each byte of the file. Tests check readers with files made to be expensive
- * (tests/unit/formats/test_bounds.c), fuzz targets with every input. */
+/* Limits of memory and CPU time for reading a file. Each limit is a constant plus a term
+ * proportional to the file's size. Included by tests/unit/formats/test_bounds.c, whose files are
+ * made to be expensive, and by tests/fuzz/bounded.h, which checks the memory for every input.
+ * Touches nothing. */
 #ifndef MAFAT_TESTS_SUPPORT_READING_H
 #define MAFAT_TESTS_SUPPORT_READING_H
 
@@ -16,8 +17,8 @@ enum test_reader {
   TEST_READER_PLAN,
   TEST_READER_ARRAY,
   TEST_READER_CALIBRATION,
-  TEST_READER_VIDEO,        /* a stream of frames; the run provides their buffer */
-  TEST_READER_JSON          /* as annotate reads it */
+  TEST_READER_VIDEO,        /* a stream of frames; the caller allocates their buffer */
+  TEST_READER_JSON          /* text that annotate reads */
 };
 
 struct test_reading {
@@ -25,9 +26,10 @@ struct test_reading {
   double seconds, seconds_a_megabyte;
 };
 
-/* Whatever its size, a graph may compute 4 Mi values (32 MiB of doubles) and divide maps into 2
- * Mi parts (40 MiB). Names in a TFLite file may all be one name: 16 MiB. A packed file may come
- * from either format. */
+/* The constants of ONNX and TFLite are large because, whatever its file's size, a graph may
+ * compute 4 Mi values (32 MiB of doubles) and divide maps into 2 Mi parts (40 MiB). TFLite has 16
+ * MiB more, because all names in a file may share the bytes of one. A packed graph may come from
+ * either format. */
 static const struct test_reading test_readings[] = {
     [TEST_READER_CFG] = {256 << 10, 40, .1, 1},
     [TEST_READER_ONNX] = {80 << 20, 120, 1, 1},

@@ -1,4 +1,5 @@
-/* Runs networks and compares outputs of plans. Called by suites of the executor and of kinds. */
+/* Runs networks and compares their outputs with expected values. Called by suites in tests/unit,
+ * integer_runs.c and problem.c. A difference fails the test. */
 #include "runner/engine/executor.h"
 #include "tests/support/support.h"
 
