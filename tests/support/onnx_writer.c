@@ -155,8 +155,8 @@ struct test_message test_onnx_tensor(const struct test_onnx_tensor *t)
 
 /* ---- nodes ---- */
 
-/* Copies the text's next word, cut to capacity - 1 bytes, and returns the text after it; NULL:
- * there is no word. */
+/* Copies the text's next word and returns the text after it. NULL: there is no word, or it has
+ * `capacity` bytes or more. */
 static const char *next_word(const char *text, char *word, size_t capacity)
 {
   text += strspn(text, " ");

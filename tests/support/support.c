@@ -1,4 +1,5 @@
-/* Makes random networks and reads networks from text. Called by most suites. */
+/* Makes random networks and reads networks from text. Called by suites in tests/unit, the oracle,
+ * the differential tests and other files of tests/support. Objects belong to the caller. */
 #include "tests/support/support.h"
 
 #include "formats/darknet/constants.h"
@@ -78,7 +79,8 @@ struct mafat_plan_options test_plain_options(void)
   mafat_plan_defaults(&options);
   options.algorithm = MAFAT_DIRECT;
   options.keep_all = true;
-  options.small_bytes = 0; /* networks of tests are small */
+  /* small layers' weights are not kept, because all layers of tests are small */
+  options.small_bytes = 0;
   return options;
 }
 
@@ -173,7 +175,7 @@ static bool set_comma_locale(void)
   return false;
 }
 
-/* Makes a locale with LC_NUMERIC only, which is fast. */
+/* Makes a locale that has only LC_NUMERIC, because making a whole one is slow. */
 static void make_comma_locale(const char *folder)
 {
   static const char source[] =
@@ -186,7 +188,8 @@ static void make_comma_locale(const char *folder)
   fclose(file);
   snprintf(command, sizeof command, "localedef -c -i %s -f ANSI_X3.4-1968 %s/comma >/dev/null 2>&1",
            path, folder);
-  if (system(command) != 0) return; /* warnings, or no localedef: setting the locale will show */
+  /* warnings, or no localedef; the caller sees that it fails to set the locale */
+  if (system(command) != 0) return;
 }
 
 bool test_comma_locale(void)
@@ -305,10 +308,11 @@ struct conv {
   int padding;
   bool half_pad; /* pad=1: padding is half the size */
   int dilation;  /* 0: not written */
-  bool any_shape; /* no later code relies on the output's shape */
+  bool any_shape; /* no later layer depends on the output's shape */
 };
 
-/* Writes strides, sometimes a different one for an axis (stride_x=2). */
+/* Writes the stride and, if `vary`, sometimes another one for one axis (stride_x=2). Returns
+ * both. */
 static void write_strides(struct author *a, int stride, bool vary, int *down, int *across)
 {
   *down = *across = stride;
@@ -390,7 +394,7 @@ static bool grouped_conv(struct author *a)
   return c.groups > 1 && add_conv(a, &c);
 }
 
-/* Concatenations with ends inside a block of 16 channels, such as 24 + 96. */
+/* Adds a concatenation whose inputs end inside a block of 16 channels, such as 24 + 96. */
 static bool concatenation(struct author *a)
 {
   static const int first[] = {24, 24, 3, 17, 20}, second[] = {96, 33, 8, 40};
@@ -430,7 +434,7 @@ static bool pool(struct author *a, const char *kind)
   return true;
 }
 
-/* A layer number: absolute or relative. */
+/* Returns the number by which a layer refers to layer `index`: absolute, or relative to itself. */
 static int layer_number(struct author *a, int index)
 {
   return test_random_chance(a->rng, 50) ? index : index - a->n;
@@ -469,7 +473,7 @@ static bool factors_agree(struct mafat_shape from, struct mafat_shape to)
          (from.w / to.w || to.w / from.w);
 }
 
-/* Adds one or two more inputs of the same shape. */
+/* Sometimes writes one or two more inputs of the shortcut, of the same shape. */
 static void add_addends(struct author *a)
 {
   int wanted = test_random_int(a->rng, 1, 2);
@@ -498,8 +502,9 @@ static bool shortcut(struct author *a)
   return false;
 }
 
-/* A wide convolution, whose readers are 1x1 convolutions and maxpools that can consume its
- * panels; sometimes inside a shortcut or with a second reader. */
+/* Adds a convolution with many filters, and 1x1 convolutions and maxpools that read it and can be
+ * fused with it in panels. Sometimes they are inside a shortcut, or the convolution has a second
+ * reader. */
 static bool wide_and_readers(struct author *a)
 {
   static const int wide[] = {33, 48, 64, 96}, narrow[] = {3, 16, 24, 40};
@@ -647,8 +652,8 @@ static bool avgpool(struct author *a)
   return true;
 }
 
-/* Reduces a map to 1 x 1: by its mean, or by a window over the whole map, which rows can
- * compute. */
+/* Reduces a map to 1 x 1, by its mean or by a maxpool window over the whole map. The maxpool can
+ * run by rows. */
 static void squeeze(struct author *a)
 {
   struct mafat_shape in = here(a);

@@ -1,4 +1,5 @@
-/* Builds small .tflite models. Called by TFLite suites and fuzz_tflite.c. */
+/* Builds small .tflite models in static memory. Called by suites of TFLite models and
+ * fuzz_tflite.c. */
 #include "tests/support/tflite_models.h"
 
 #include "formats/tflite/tflite.h"

@@ -1,10 +1,12 @@
-/* Small .tflite models. Included by TFLite suites and fuzz_tflite.c. Need no test framework. */
+/* Small .tflite models in static memory. Included by suites of TFLite models and by
+ * fuzz_tflite.c. Need no test framework. */
 #ifndef MAFAT_TESTS_SUPPORT_TFLITE_MODELS_H
 #define MAFAT_TESTS_SUPPORT_TFLITE_MODELS_H
 
 #include "tests/support/tflite_writer.h"
 
-/* Tensors and operators of test_tflite_whole, which has every part that a file can have. */
+/* Tensors and operators of the model that test_tflite_whole returns. It has every part that a
+ * file can have. */
 enum {
   WHOLE_INPUT, WHOLE_WEIGHTS, WHOLE_BIASES, WHOLE_MAP, WHOLE_SHAPE, WHOLE_FLAT, WHOLE_BOXES,
   WHOLE_WIDE, WHOLE_BYTES, WHOLE_UNSIGNED, WHOLE_FLAGS, WHOLE_EMPTY, WHOLE_STATE,
@@ -14,7 +16,7 @@ enum { WHOLE_CONVOLUTION, WHOLE_RESHAPE, WHOLE_DETECTION, WHOLE_OPERATORS };
 
 struct test_tflite_model test_tflite_whole(void);
 
-/* Any of the models; every number is valid. */
+/* Returns one of these models; every number is valid. */
 const struct test_tflite_model *test_tflite_model(unsigned number);
 
 #endif

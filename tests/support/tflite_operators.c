@@ -1,5 +1,5 @@
-/* Builds .tflite models, one for each form of an operator. Called by TFLite suites,
- * packed_models.c and fuzz targets. */
+/* Builds .tflite models, one for each variant of an operator, in static memory. Called by suites
+ * of TFLite models, packed_models.c and fuzz targets. */
 #include "tests/support/tflite_operators.h"
 
 #include "formats/tflite/model.h"
@@ -26,7 +26,7 @@ float test_tflite_number(uint32_t *state)
 
 /* ---- tensors ---- */
 
-/* Extents, ended by 0. */
+/* The extents of a tensor; 0 ends the list. */
 struct dims {
   int32_t list[TEST_TFLITE_RANK];
 };
@@ -105,7 +105,8 @@ static void real(struct test_tflite_operator *o, int number, float value)
       (struct test_tflite_field){.number = number, .bytes = 4, .real = value};
 }
 
-/* Sets padding and strides, the first options of all windows. */
+/* Sets padding and strides, which are the first fields in the options of every operator with a
+ * window. */
 static struct test_tflite_operator *window(struct test_tflite_operator *o, int padding,
                                            int stride_w, int stride_h)
 {
@@ -115,7 +116,7 @@ static struct test_tflite_operator *window(struct test_tflite_operator *o, int p
   return o;
 }
 
-/* Makes the last n tensors the network's outputs. */
+/* Makes the last n tensors the model's outputs. */
 static void put_out(int n)
 {
   made.model.n_outputs = n;
@@ -153,7 +154,8 @@ static void conv_padded(void)
   window(operator(MAFAT_TFLITE_CONV_2D, 1, LIST(m, w, b), LIST(y)), MAFAT_TFLITE_VALID, 1, 1);
 }
 
-/* A network with channels first, as converters write it. */
+/* A model whose maps have channels first, and which a converter therefore surrounds with
+ * transpositions. */
 static void channels_first(void)
 {
   int x = map(DIMS(1, 3, 6, 5)), p = INTS(0, 2, 3, 1), a = map(DIMS(1, 6, 5, 3)),
@@ -276,7 +278,7 @@ static void activations(void)
   operator(MAFAT_TFLITE_HARD_SWISH, 0, LIST(b), LIST(y));
 }
 
-/* Functions of positive values. */
+/* Functions that need positive inputs. */
 static void functions(void)
 {
   int x = map(DIMS(1, 4, 5, 6)), a = map(DIMS(1, 4, 5, 6)), b = map(DIMS(1, 4, 5, 6)),
@@ -452,7 +454,8 @@ static void space_to_depth(void)
   option(operator(MAFAT_TFLITE_SPACE_TO_DEPTH, 19, LIST(x), LIST(y)), 0, 4, 2);
 }
 
-/* A shape computed from the input's, as in files with a batch of any size. */
+/* A reshape to a shape that is computed from the input's shape, as in files with a batch of any
+ * size. */
 static void reshape_by_shape(void)
 {
   int x = map(DIMS(1, 4, 5, 6)), n = tensor(MAFAT_TFLITE_INT32, DIMS(4), NULL, 0), b = INTS(0),
@@ -465,7 +468,7 @@ static void reshape_by_shape(void)
   operator(MAFAT_TFLITE_RESHAPE, 0, LIST(x, shape), LIST(y));
 }
 
-/* Every other column of every other row. */
+/* Takes every other column of every other row, by two slices. */
 static void slice_of_slice(void)
 {
   int x = map(DIMS(1, 8, 6, 3)), b = INTS(0, 1, 0, 0), e = INTS(1, 8, 6, 3), s = INTS(1, 2, 1, 1),
@@ -475,7 +478,7 @@ static void slice_of_slice(void)
   operator(MAFAT_TFLITE_STRIDED_SLICE, 32, LIST(m, c, f, t), LIST(y));
 }
 
-/* A softmax between two transpositions of rows and columns. */
+/* A softmax between two transpositions that exchange rows and columns. */
 static void softmax_turned(void)
 {
   int x = map(DIMS(1, 4, 5, 6)), p = INTS(0, 2, 1, 3), a = map(DIMS(1, 5, 4, 6)),
@@ -485,7 +488,7 @@ static void softmax_turned(void)
   operator(MAFAT_TFLITE_TRANSPOSE, 26, LIST(b, p), LIST(y));
 }
 
-/* Concatenates one and six channels in a file with channels first. */
+/* Concatenates one channel and six channels in a model whose maps have channels first. */
 static void concatenation_with_one(void)
 {
   int x = map(DIMS(1, 4, 5, 6)), m = map(DIMS(1, 4, 5, 6)), a = INTS(3),
@@ -500,8 +503,8 @@ static void concatenation_with_one(void)
 
 /* ---- detections ---- */
 
-/* Random boxes and scores of 5 classes and background for each of 30 anchors; `seed` starts the
- * generator. */
+/* Adds a detection of 5 classes and background among 30 anchors, whose boxes and scores come from
+ * the input. The anchors are random numbers that start with `seed`. */
 static void put_detections(uint32_t seed, const struct test_flex_entry *entries, int n, int columns)
 {
   static char options[512];
@@ -545,7 +548,8 @@ static void detections_by_class(void)
   put_detections(44, entries, sizeof entries / sizeof *entries, 20);
 }
 
-/* An addition whose map has rows and columns of several axes, but channels of one. */
+/* Adds two maps after a depth-to-space: their rows and columns consist of several axes, their
+ * channels of one. */
 static void add_after_depth_to_space(void)
 {
   int x = map(DIMS(1, 3, 4, 12)), m = map(DIMS(1, 6, 8, 3)), c = floats(DIMS(3)),
@@ -554,7 +558,8 @@ static void add_after_depth_to_space(void)
   operator(MAFAT_TFLITE_ADD, 11, LIST(m, c), LIST(y));
 }
 
-/* Concatenates the first 9 of 16 channels (in a block of 16) with 9 channels in a block of 12. */
+/* Concatenates the first 9 of 16 channels with 9 of 12 channels. So 9 channels end inside a
+ * block. */
 static void concatenation_of_slices(void)
 {
   int x = map(DIMS(1, 4, 5, 16)), b = INTS(0, 0, 0, 0), s = INTS(1, 2, 5, 9),

@@ -1,4 +1,5 @@
-/* Encodes FlatBuffers and .tflite files. Called by tests and fuzz targets that write models. */
+/* Encodes FlatBuffers and .tflite files in memory that the caller frees. Called by tests and fuzz
+ * targets that write models. */
 #include "tests/support/tflite_writer.h"
 
 #include <stdbool.h>
@@ -7,13 +8,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Tables are written before their targets: an offset is filled in when its target is written. */
+/* A file being written. A table is written before the objects it refers to: its offset to an
+ * object is filled in when the object is written. */
 struct writer {
   char *data;
   size_t n, capacity;
 };
 
-/* A field of a table. bytes 0: an offset, whose position is stored in *where. */
+/* A field of a table. bytes 0: an offset, which is filled in later; *where becomes its position. */
 struct field {
   int number, bytes;
   uint64_t value;
@@ -31,13 +33,13 @@ static void put(struct writer *w, const void *data, size_t n)
   w->n += n;
 }
 
-/* Pads until `before` bytes before a multiple of `step`. */
+/* Appends zeros until the next multiple of `step` is `before` bytes away. */
 static void pad(struct writer *w, size_t step, size_t before)
 {
   while ((w->n + before) % step) put(w, "", 1);
 }
 
-/* Makes the offset at `where` point here. */
+/* Sets the offset at `where` so that it refers to the end of what is written. */
 static void point_here(struct writer *w, size_t where)
 {
   uint32_t offset = (uint32_t)(w->n - where);
@@ -69,7 +71,7 @@ static void put_table(struct writer *w, const struct field *fields, int n)
   put(w, table, at);
 }
 
-/* Writes a table at a multiple of 8, with `where` pointing to it. */
+/* Appends a table at a multiple of 8 and makes the offset at `where` refer to it. */
 static void put_table_at(struct writer *w, size_t where, const struct field *fields, int n)
 {
   int most = 0;
@@ -77,7 +79,7 @@ static void put_table_at(struct writer *w, size_t where, const struct field *fie
     if (fields[i].number >= most) most = fields[i].number + 1;
   size_t vtable = 4 + 2 * (size_t)most;
   pad(w, 8, vtable);
-  w->n += vtable; /* the table's position */
+  w->n += vtable; /* point_here() refers to the table, which follows its vtable */
   point_here(w, where);
   w->n -= vtable;
   put_table(w, fields, n);
@@ -99,7 +101,8 @@ static void put_string(struct writer *w, size_t where, const char *text)
   put(w, "", 1);
 }
 
-/* Writes a vector of tables that are not written yet. Returns the position of its first offset. */
+/* Appends a vector of n offsets to tables that follow later. Returns the position of the first
+ * offset. */
 static size_t put_places(struct writer *w, size_t where, int n)
 {
   uint32_t none = 0, count = (uint32_t)n;
@@ -197,7 +200,7 @@ static void put_code(struct writer *w, size_t where, const struct test_tflite_op
   if (o->custom) put_string(w, name, o->custom);
 }
 
-/* Index of operator i's code. */
+/* Returns the index of operator i's code in the file's list of codes. */
 static int find_code(const struct test_tflite_model *m, int i)
 {
   int code = 0;
@@ -206,7 +209,8 @@ static int find_code(const struct test_tflite_model *m, int i)
   return code;
 }
 
-/* Tensor i uses buffer i + 1; buffer 0 is empty. */
+/* Appends a subgraph with all tensors and operators. Tensor i uses buffer i + 1, because buffer 0
+ * is empty. */
 static void put_graph(struct writer *w, size_t where, const struct test_tflite_model *m)
 {
   size_t tensors, inputs, outputs, operators;
@@ -245,7 +249,8 @@ static void put_unit(struct writer *w, size_t where, const struct test_tflite_mo
   put_vector(w, deviations, m->deviations, (size_t)m->n_means, 4);
 }
 
-/* The metadata, a file of its own: normalization of the first input, after other metadata. */
+/* Makes the metadata, a FlatBuffers file inside the file. It has the normalization of the first
+ * input, after an entry of another kind. */
 static struct writer make_metadata(const struct test_tflite_model *m)
 {
   struct writer w = {0};

@@ -1,4 +1,4 @@
-/* Writes small .tflite files from a description in plain data. Included by tests and fuzz
+/* Writes small .tflite files that are described by plain structs. Included by tests and fuzz
  * targets. Needs no test framework. */
 #ifndef MAFAT_TESTS_SUPPORT_TFLITE_WRITER_H
 #define MAFAT_TESTS_SUPPORT_TFLITE_WRITER_H
@@ -8,7 +8,8 @@
 
 enum { TEST_TFLITE_RANK = 8, TEST_TFLITE_LIST = 8, TEST_TFLITE_FIELDS = 8 };
 
-/* A field of an operator's options. bytes: 1 or 4; 0: a list of n integers. */
+/* A field of an operator's options. bytes: 1 or 4, the size of the value; 0: a list of n
+ * integers. */
 struct test_tflite_field {
   int number, bytes;
   int32_t value;
@@ -19,15 +20,15 @@ struct test_tflite_field {
 
 struct test_tflite_tensor {
   const char *name;
-  int type;               /* the schema's number */
+  int type;               /* the schema's number of the element type */
   int rank;
   int32_t shape[TEST_TFLITE_RANK];
-  const void *data;       /* constants only */
+  const void *data;       /* of constants, `bytes` bytes; else NULL */
   size_t bytes;
-  const int32_t *signature; /* (rank), NULL: none */
+  const int32_t *signature; /* [rank], dimensions of -1 are dynamic; NULL: no signature */
   int n_scales, variable, sparse;
-  const float *scales;      /* (n_scales); NULL: .5 each, with zero point 3 */
-  const int64_t *zero_points; /* (n_zero_points), used with `scales` */
+  const float *scales;      /* [n_scales]; NULL: each scale is .5 and each zero point 3 */
+  const int64_t *zero_points; /* [n_zero_points], ignored if `scales` is NULL */
   int n_zero_points, dimension;
 };
 
@@ -36,7 +37,7 @@ struct test_tflite_operator {
   const char *custom;     /* name, for code 32 */
   int n_inputs, n_outputs;
   int32_t inputs[TEST_TFLITE_LIST], outputs[TEST_TFLITE_LIST];
-  int options;            /* the schema's number of their type; 0: none */
+  int options;            /* the schema's number of the type of options; 0: no options */
   int n_fields;
   struct test_tflite_field fields[TEST_TFLITE_FIELDS];
   const void *custom_options;
@@ -49,7 +50,7 @@ struct test_tflite_model {
   int n_tensors, n_operators;
   int n_inputs, n_outputs;
   int32_t inputs[TEST_TFLITE_LIST], outputs[TEST_TFLITE_LIST];
-  int n_codes;     /* 0: each operator has its own code; a file may have 4096 */
+  int n_codes;     /* 0: each operator has a code of its own; a file may have 4096 codes */
   const int *codes;
   int n_subgraphs; /* 0: means 1 */
   int version;     /* 0: means 3 */
@@ -57,13 +58,14 @@ struct test_tflite_model {
   float means[4], deviations[4];
 };
 
-/* The file of *n bytes; the caller frees it. */
+/* Returns the bytes of the file, *n of them; the caller frees them. */
 char *test_tflite_write(const struct test_tflite_model *m, size_t *n);
-/* The same as a memory file: its descriptor, or -1. */
+/* Writes the file to a memory file (memfd). Returns its descriptor, which the caller closes; -1:
+ * an error. */
 int test_tflite_file(const struct test_tflite_model *m);
 
-/* Writes a FlexBuffers map with float or integer values to `to`. Returns its length. Keys must
- * be sorted. */
+/* Writes a FlexBuffers map, whose values are floats or integers, to `to`. Returns its length in
+ * bytes. The keys must be sorted. */
 struct test_flex_entry {
   const char *key;
   int32_t whole;

@@ -1,4 +1,5 @@
-/* Writes files and folders of tests, such as a cgroup tree. Called by suites as a fixture. */
+/* Writes files and a folder tree for tests. Called by suites, and as the fixture of test cases
+ * that need a system's /proc and /sys. The folder's path is a static variable. */
 #include "tests/support/tree.h"
 
 #include <check.h>

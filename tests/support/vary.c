@@ -1,5 +1,6 @@
-/* Gives random networks features that no cfg has: operands of several sources, broadcasts, other
- * kinds. Called by suites with random networks. */
+/* Gives random networks features that no cfg has: operands of several sources, broadcasts,
+ * several outputs, other kinds. Called by suites with random networks, the differential tests,
+ * support.c and problem.c. Changes the network. */
 #include "network/rearrange.h"
 #include "tests/support/support.h"
 
@@ -9,7 +10,7 @@
 
 /* ---- windows ---- */
 
-/* Another window along an axis with as many outputs from as many inputs. */
+/* Returns another window along an axis, which gives as many outputs from as many inputs; or `t`. */
 static struct mafat_taps vary_taps(struct test_rng *rng, struct mafat_taps t, int inputs,
                                    int outputs)
 {
@@ -18,13 +19,12 @@ static struct mafat_taps vary_taps(struct test_rng *rng, struct mafat_taps t, in
   other.before = test_random_int(rng, 0, (other.size - 1) * other.dilation);
   other.after = mafat_taps_inputs(other, outputs) - inputs - other.before;
   if (other.after < 0) other.after = 0;
-  /* No window may begin past the map. If the map is narrower than the dilation, a window could
-   * miss it. */
+  /* No window may begin after the map's end. If the map is narrower than the dilation, a window
+   * may have no tap inside the map. */
   bool sees_map = (outputs - 1) * other.stride - other.before < inputs && other.dilation <= inputs;
   return mafat_taps_outputs(other, inputs) == outputs && sees_map ? other : t;
 }
 
-/* Makes rows and columns of some windows different, which no cfg can express. */
 static void vary_windows(struct mafat_network *n, uint64_t seed)
 {
   struct test_rng rng = test_rng(seed);
@@ -40,7 +40,7 @@ static void vary_windows(struct mafat_network *n, uint64_t seed)
 
 /* ---- blends ---- */
 
-/* True for a blend of whole maps of one shape. */
+/* True for a blend of whole maps that have the same shape. */
 static bool blends_alike_maps(const struct mafat_layer *l)
 {
   for (int k = 1; k < l->n_operands; k++)
@@ -60,8 +60,8 @@ void test_add_operand(struct mafat_layer *l, const struct mafat_operand *operand
   memcpy(o->sources.list, operand->sources.list, sources * sizeof *o->sources.list);
 }
 
-/* Adds an operand with a value for each row, column, channel or combination, from a tensor of
- * that shape. */
+/* Adds an operand, if a tensor drawn at random can be broadcast to the map: one value for each
+ * row, column, channel, or a combination of these. */
 static void add_broadcast(struct test_rng *rng, const struct mafat_network *n, int layer)
 {
   struct mafat_layer *l = &n->layers[layer];
@@ -74,7 +74,6 @@ static void add_broadcast(struct test_rng *rng, const struct mafat_network *n, i
   test_add_operand(l, &(struct mafat_operand){{&slice, 1, 1}, {s.h, s.w, channels}, true});
 }
 
-/* Gives some blends features that no cfg can express: the maximum, other broadcasts. */
 static void vary_blends(struct mafat_network *n, uint64_t seed)
 {
   static const enum mafat_blend blends[] = {MAFAT_BLEND_ADD, MAFAT_BLEND_MUL, MAFAT_BLEND_MAX,
@@ -96,13 +95,13 @@ static void vary_blends(struct mafat_network *n, uint64_t seed)
 
 /* ---- rows ---- */
 
-/* A layer, and the operand whose sources are replaced. */
+/* A layer, and the operand that gets new sources. */
 struct weaver {
   struct test_rng *rng;
   const struct mafat_network *network;
   int layer;
   const struct mafat_operand *operand;
-  int channels; /* channels of its sources */
+  int channels; /* of the operand */
 };
 
 static void join(struct mafat_sources *to, struct mafat_sources *more,
@@ -114,7 +113,8 @@ static void join(struct mafat_sources *to, struct mafat_sources *more,
   else *to = *more;
 }
 
-/* Adds some channels of `rows` rows of a random tensor; false if it does not have as many. */
+/* Adds at most `channels` channels of `rows` rows of a random tensor to the band. Returns false,
+ * and adds nothing, if the tensor does not suit. */
 static bool add_slice(const struct weaver *w, int rows, int channels, struct mafat_sources *band)
 {
   int tensor = mafat_network_above(w->network, test_random_int(w->rng, 0, w->layer));
@@ -133,8 +133,8 @@ static bool add_slice(const struct weaver *w, int rows, int channels, struct maf
   return true;
 }
 
-/* Makes a band of rows of any tensors with as many channels as the operand; false if none are
- * found. */
+/* Makes a band of rows of any tensors, with as many channels as the operand. Returns false if no
+ * tensors for it are found. */
 static bool make_foreign_band(const struct weaver *w, int rows, struct mafat_sources *band)
 {
   int left = w->channels;
@@ -147,7 +147,7 @@ static bool make_foreign_band(const struct weaver *w, int rows, struct mafat_sou
   return left == 0;
 }
 
-/* Makes a band of the operand's own rows: the same ones or others. */
+/* Makes a band from the operand's present sources: of the same rows, or of others. */
 static void make_own_band(const struct weaver *w, struct mafat_span rows,
                           struct mafat_sources *band)
 {
@@ -158,7 +158,7 @@ static void make_own_band(const struct weaver *w, struct mafat_span rows,
                    MAFAT_OK);
 }
 
-/* Replaces the operand's sources by one to four bands of rows. */
+/* Makes new sources for the operand: one to four bands of rows. */
 static struct mafat_sources weave(const struct weaver *w)
 {
   struct mafat_sources made = {NULL, 0, 0};
@@ -199,7 +199,6 @@ const struct mafat_source *test_source_at(const struct mafat_operand *o, int *c,
   return s;
 }
 
-/* Composes some operands of bands of rows, from one tensor or several. */
 static void vary_rows(struct mafat_network *n, uint64_t seed)
 {
   struct test_rng rng = test_rng(seed + 2);
@@ -208,7 +207,7 @@ static void vary_rows(struct mafat_network *n, uint64_t seed)
       if (test_random_chance(&rng, 30)) test_weave(&rng, n, i, k);
 }
 
-/* Gives some layers with an activation one with parameters. */
+/* Replaces some activations by ones that no cfg has, most of them with parameters. */
 static void vary_activations(struct mafat_network *n, uint64_t seed)
 {
   static const struct mafat_activating others[] = {
@@ -249,8 +248,8 @@ void test_vary(struct mafat_network *n, uint64_t seed)
 
 /* ---- several outputs ---- */
 
-/* True if the layer's output has the rows and columns of its only operand and at most as many
- * channels. */
+/* True if the layer has one operand and its output has the operand's rows and columns, and at
+ * most as many channels. Then it can become a top-k or a split. */
 static bool can_have_several(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
@@ -279,7 +278,8 @@ static void add_run(struct mafat_part *p, int axis, int size, int first, int ste
                                                .in_step = step};
 }
 
-/* Sets a part to a box of the input, reversed along some axes. */
+/* Makes the part a box of the input of shape `out`, in which columns or channels may be
+ * reversed. */
 static void set_slice(struct test_rng *rng, struct mafat_part *p, struct mafat_shape in,
                       struct mafat_shape out)
 {
@@ -289,7 +289,8 @@ static void set_slice(struct test_rng *rng, struct mafat_part *p, struct mafat_s
             axis != MAFAT_AXIS_H && test_random_chance(rng, 30) ? -1 : 1);
 }
 
-/* Sets 2 to 4 parts. The first has the layer's shape; others have the same or any. */
+/* Gives the split 2 to 4 parts. The first part has the shape of the layer's output; each other
+ * one has that shape or another. */
 static void set_split(struct test_rng *rng, struct mafat_layer *l)
 {
   int n = test_random_int(rng, 2, 4);
@@ -306,7 +307,7 @@ static void set_split(struct test_rng *rng, struct mafat_layer *l)
   }
 }
 
-/* Makes readers read any output with the same shape. */
+/* Makes layers that read the layer's first output read any output of the same shape. */
 static void lead_readers(struct test_rng *rng, struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];

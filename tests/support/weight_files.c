@@ -1,4 +1,5 @@
-/* Writes weights files, Darknet's and packed. Called by the suites in tests/unit/weights. */
+/* Writes Darknet's and packed weights files to temporary files. Called by the suites in
+ * tests/unit/weights and tests/unit/formats. */
 #include "tests/support/network_files.h"
 #include "tests/support/weight_files.h"
 

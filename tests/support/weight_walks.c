@@ -1,5 +1,5 @@
 /* Acquires and releases weights step by step and compares slices. Called by the suites in
- * tests/unit/weights. */
+ * tests/unit/weights. A difference fails the test. */
 #include "tests/support/weight_walks.h"
 
 #include "predictor/schedule/fetches.h"
@@ -24,7 +24,7 @@ struct mafat_weights *test_open_kept(const char *path, const struct mafat_networ
 
 /* ---- an arena with weights only ---- */
 
-enum { GUARD = 4096 + 64 }; /* bytes between buffers that must not change; a multiple of 64 */
+enum { GUARD = 4096 + 64 }; /* bytes between buffers, which no one may change; a multiple of 64 */
 
 static int add_buffer(struct test_arena *a, size_t bytes)
 {
@@ -103,7 +103,6 @@ static void compare_slices(const struct mafat_layer *l, int layer, const struct 
   mafat_weights_release(b, &y);
 }
 
-/* Compares slices of a layer: the whole range, and parts of it. */
 void test_compare_layer(const struct mafat_network *n, int layer, const struct mafat_weights *a,
                         const struct mafat_weights *b, struct mafat_span filters,
                         struct mafat_span channels)
@@ -142,7 +141,6 @@ static void compare_step(const struct mafat_network *n, const struct mafat_plan 
   }
 }
 
-/* Acquires and releases weights of all steps; compares them with `kept` if it is not NULL. */
 int test_walk(const struct mafat_network *n, const struct mafat_plan *plan, struct mafat_weights *w,
               char *arena, const struct mafat_weights *kept, struct mafat_diagnostic *d)
 {
@@ -162,7 +160,8 @@ int test_walk(const struct mafat_network *n, const struct mafat_plan *plan, stru
   if (code == MAFAT_OK) code = mafat_weights_end(w, d);
   else mafat_weights_stop(w);
   long allocations = failing_malloc_disarm(&unfreed);
-  if (!kept) ck_assert_int_eq(allocations, 0); /* with comparisons Check allocates memory itself */
+  /* Check itself allocates memory when values are compared */
+  if (!kept) ck_assert_int_eq(allocations, 0);
   mafat_schedule_close(&s);
   return code;
 }

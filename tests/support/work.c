@@ -1,4 +1,5 @@
-/* Adds up the work of a plan's steps. Called by test_latency.c and test_gather.c. */
+/* Adds up the work of a plan's steps. Called by test_latency.c and test_gather.c. Touches only
+ * its arguments. */
 #include "tests/support/work.h"
 
 #include "predictor/schedule/schedule.h"

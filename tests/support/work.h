@@ -8,7 +8,7 @@
 
 enum { TEST_ALL_LAYERS = -1 };
 
-/* The work of a layer's steps, or of all steps. */
+/* Returns the work of all steps of a layer, or of all steps (TEST_ALL_LAYERS). */
 struct mafat_work test_work_of(const struct mafat_network *n, const struct mafat_plan *plan,
                                const struct mafat_layout *layout,
                                const struct mafat_calibration *calibration, int layer);
