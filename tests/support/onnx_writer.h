@@ -73,10 +73,10 @@ void test_onnx_int64s(struct test_message *graph, const char *name, int n, const
 /* Appends a float input. A negative dimension is written as the name "batch". A negative rank:
  * the shape is not written. */
 void test_onnx_input(struct test_message *graph, const char *name, int rank, const int64_t *dims);
-/* As test_onnx_input, for elements of another type, given by its number in onnx.proto. */
+/* Like test_onnx_input, for elements of another type, given by its number in onnx.proto. */
 void test_onnx_typed_input(struct test_message *graph, const char *name, int type, int rank,
                            const int64_t *dims);
-/* As test_onnx_input, for a list of n int64. */
+/* Like test_onnx_input, for a list of n int64. */
 void test_onnx_int64_input(struct test_message *graph, const char *name, int64_t n);
 void test_onnx_output(struct test_message *graph, const char *name, int rank, const int64_t *dims);
 

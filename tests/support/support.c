@@ -79,7 +79,7 @@ struct mafat_plan_options test_plain_options(void)
   mafat_plan_defaults(&options);
   options.algorithm = MAFAT_DIRECT;
   options.keep_all = true;
-  /* small layers' weights are not kept, because all layers of tests are small */
+  /* else no weights of a test would be streamed: all its layers are small */
   options.small_bytes = 0;
   return options;
 }

@@ -7,7 +7,7 @@
 #include "predictor/layout/layout.h"
 #include "tests/support/random.h"
 
-/* Makes a network from the text of a cfg. */
+/* ---- objects from text; failures fail the test; the caller closes the objects ---- */
 
 struct mafat_network *test_network(const char *cfg_text);
 /* Recomputes where in a weights file each layer's weights are. Call it when layers were changed. */
@@ -75,7 +75,7 @@ void test_compare(const struct mafat_network *n, struct mafat_weights *w, const 
                   const struct mafat_kernels *kernels, const float *input,
                   const struct test_meaning *meaning);
 
-/* As test_compare, by a plan and layout for which the weights were opened, with the best
+/* Like test_compare, by a plan and layout for which the weights were opened, with the best
  * kernels. */
 void test_compare_plan(const struct mafat_plan *plan, const struct mafat_layout *layout,
                        const struct mafat_network *n, struct mafat_weights *w, const float *input,
