@@ -323,7 +323,7 @@ struct mafat_run_facts {
   double layers_ms;          /* running the layers: the rest of the run's latency */
   int picture_w, picture_h;  /* upright; boxes are relative to it */
   bool input_failed;         /* the run failed because of its input */
-  uint64_t weights_read_bytes; /* from the file, since the model was opened */
+  uint64_t weights_read_bytes; /* read from the weights file since the model was opened */
   const char *stall_scope;   /* of the stalls on memory (PSI): "cgroup", "system"; NULL: unknown */
   uint64_t stall_some_us, stall_full_us; /* time that some, or all, tasks of that scope waited */
 };

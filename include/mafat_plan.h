@@ -47,13 +47,13 @@ struct mafat_plan_facts {
                                "kept weights", "weights", "io" */
   int peak_layer;           /* layer of that part; -1: none */
   size_t peak_bytes;
-  uint64_t macs;            /* of direct convolution, for any algorithm */
+  uint64_t macs;            /* those of direct convolution, whatever the algorithm */
   uint64_t redundant_macs;  /* part of macs that is recomputed where tiles overlap */
   uint64_t padded_macs;     /* done by the kernels: with padding, without what Winograd saves */
-  uint64_t weights_read_bytes; /* from the file, per run; 0: all are kept */
+  uint64_t weights_read_bytes; /* read from the file in each run; 0: all weights are kept */
   double latency_ms; /* predicted, for all layers; without opening and without decoding a picture */
-  double compute_ms;        /* part of it: computing */
-  double reading_ms;        /* reading weights, by itself; most of it overlaps with computing */
+  double compute_ms;        /* part of latency_ms spent in kernels */
+  double reading_ms;        /* time to read the weights alone; most of it overlaps with computing */
   bool calibrated; /* predicted with this machine's calibration; else with built-in figures */
   size_t raw_charge_bytes; /* dry run with an assumed picture only: charge of files of raw values in
                               its place; else 0 */
@@ -64,9 +64,9 @@ struct mafat_group_facts {
   size_t size;
   int first, last;       /* first and last layer, both included */
   char cut[256]; /* as in the plan's text: "rows4", "5x5:balanced"; without weight placement */
-  int rows;              /* runs by rows: minimum height of its rolling windows; 0: it does not */
-  bool panels;           /* whole maps, computed by panels of filters */
-  int tile_rows, tile_cols; /* otherwise: tiles of the group's output; 1 x 1 is a whole map */
+  int rows;              /* if it runs by rows, minimum height of its rolling windows; else 0 */
+  bool panels;           /* it computes whole maps, one panel of filters after the other */
+  int tile_rows, tile_cols; /* grid of tiles of its output; 1 x 1: it is not divided into tiles */
   const char *weights;   /* "kept", "loaded" (per run, while the group runs), "streamed" */
   size_t peak_bytes;     /* peak of live arena bytes while it runs */
   uint64_t macs, redundant_macs, padded_macs;
@@ -84,10 +84,10 @@ struct mafat_layer_facts {
   const char *weights;   /* placement: its group's, except for small and indivisible layers; NULL:
                             no weights */
   size_t weights_bytes;  /* in packed form */
-  uint64_t macs;         /* of this layer, with redundant ones */
-  uint64_t step_macs;    /* of its step, with fused layers; 0 for the fused ones */
-  size_t arena_bytes;    /* of its outputs and scratch */
-  double ms;             /* of its step in the last run; 0: no run, or a dry run */
+  uint64_t macs;         /* of this layer, including redundant ones */
+  uint64_t step_macs;    /* of this layer and the layers fused into it; 0 for a fused layer */
+  size_t arena_bytes;    /* size of its outputs and scratch in the arena */
+  double ms;             /* time of its step in the last run; 0: no run, or a dry run */
   /* index of its step in the execution order. The step's time is 2 * position + 1; the Winograd
    * transform of its input, if separate, has time 2 * position. In parts: of the first part */
   int position;
