@@ -223,7 +223,7 @@ struct mafat_model_facts {
   size_t budget_bytes;       /* SIZE_MAX: unknown */
   const char *budget_source; /* memory_name, "cgroup limit", "available memory", "unknown" */
   bool packed;               /* the weights file is packed */
-  size_t kept_weights_bytes; /* in memory from run to run */
+  size_t kept_weights_bytes; /* weights that stay in memory from run to run */
   const char *reads_method;  /* how runs read weights: "io_uring", "aio", "thread"; NULL: they read
                                 none */
   bool reads_directly;       /* these reads bypass the page cache */
@@ -240,7 +240,7 @@ struct mafat_model_facts {
                                 outputs are decoded by Darknet's layers, or not at all */
   const char *decode_sign;   /* output that decided it: "output [1, 3549, 85]"; or NULL */
   int n_inputs, n_outputs;   /* numbers of ports (mafat_model_describe_input, _output) */
-  int n_classes;             /* of boxes or pictures; 0: unknown, or none */
+  int n_classes;             /* classes that boxes or pictures can have; 0: unknown, or none */
 };
 
 MAFAT_API int mafat_model_describe(const struct mafat_model *model,

@@ -62,7 +62,7 @@ struct mafat_pack_facts {
   double share;          /* written share of this pass's bytes, 0 to 1 */
   /* Known before the last step if errors are measured; else 0. */
   int n_layers, n_candidates;  /* entries of mafat_pack_layer and mafat_pack_candidate */
-  double error, largest; /* of the network's outputs together, defined as for a layer */
+  double error, largest; /* errors of all outputs of the network, as in mafat_pack_layer_facts */
 };
 
 struct mafat_pack_layer_facts {
@@ -72,8 +72,8 @@ struct mafat_pack_layer_facts {
   const char *computes;  /* "float32", or "int8": in integers */
   const char *weights;   /* their type in the file; NULL: none */
   size_t bytes;          /* of weights, scales and biases */
-  double error; /* of its output, with all earlier layers in floats: relative root mean square */
-  double largest;        /* largest difference, relative to the largest magnitude */
+  double error; /* of its output if all earlier layers compute in floats: relative root mean square */
+  double largest;        /* largest difference of its output, relative to the largest magnitude */
   bool kept;             /* wider than requested */
 };
 
@@ -82,7 +82,7 @@ struct mafat_pack_candidate_facts {
   size_t size;
   const char *ranges;    /* method: "least squares", "percentile" */
   bool equalized;        /* channels around depthwise convolutions are equalized */
-  double error;          /* of the outputs */
+  double error;          /* error of the network's outputs */
   bool taken;            /* the file has these parameters */
 };
 

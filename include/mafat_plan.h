@@ -155,7 +155,7 @@ struct mafat_process_facts {
   size_t size;
   size_t resident_bytes; /* now, exact to the page */
   size_t peak_bytes;     /* peak so far; the kernel counts in batches, up to 0.2 MB off */
-  uint64_t swap_in_bytes, swap_out_bytes; /* of the whole system */
+  uint64_t swap_in_bytes, swap_out_bytes; /* swapped by all processes of the system */
   uint64_t major_faults; /* page faults that needed a read */
 };
 
@@ -352,7 +352,7 @@ struct mafat_transfer_report;
 
 struct mafat_unit_facts {
   size_t size;
-  int first, last, n_layers; /* its layers: a chain, each reads only the previous one */
+  int first, last, n_layers; /* its layers form a chain: each reads only the one before */
   const char *how;       /* "alone", "dw-pw rows", "pw-dw channels", "pw-dw rows", "bottleneck rows"
                             */
   bool fits;             /* false: no tile fits, and each byte is counted once */
@@ -409,7 +409,7 @@ struct mafat_calibration_facts {
   char path[1024];       /* of the file that stores it, in the user's cache folder */
   char cpu[16];          /* kernel level */
   double conv_gflops, point_gflops;    /* convolutions of 3x3 and larger; of 1x1 */
-  double winograd_gflops;              /* of Winograd products */
+  double winograd_gflops;              /* multiplications of transformed tiles */
   double winograd_direct_gflops;       /* of Winograd, counted in MACs of direct convolution */
   double depthwise_gflops;
   double map_read_gbs, map_write_gbs, weights_gbs; /* memory, GB/s */

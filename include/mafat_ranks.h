@@ -25,7 +25,7 @@ struct mafat_ranks_request {
 };
 
 struct mafat_rank_facts {
-  size_t arena_bytes, weights_bytes; /* of the layers on this rank; weights: kept */
+  size_t arena_bytes, weights_bytes; /* arena and kept weights of this rank */
   uint64_t sent_bytes, received_bytes;
   int messages;                      /* sent */
   double compute_ms, waiting_ms;     /* waiting: for data from other ranks */

@@ -38,7 +38,7 @@ struct mafat_packed_entry {
 
 /* Source of a network, to be stored in the file: a cfg, an embedded graph, or none. */
 struct mafat_packed_origin {
-  const struct mafat_cfg *cfg; /* only its used keys are stored */
+  const struct mafat_cfg *cfg; /* only the keys that were used are stored */
   const struct mafat_embedded_graph *embedded_graph;
   /* table that converted the network; NULL: not converted */
   const struct mafat_activations *activations;

@@ -347,7 +347,7 @@ MAFAT_PART(rare) int mafat_packed_make(struct mafat_packed **out, const struct m
   p->begin_bytes = index.n;
   align(&p->begin_bytes);
   p->begin_bytes += MAFAT_PACKED_ALIGNMENT;
-  p->file_bytes = p->begin_bytes + p->embedded_graph_bytes; /* both are in memory or a file */
+  p->file_bytes = p->begin_bytes + p->embedded_graph_bytes; /* no overflow: both exist already */
   align(&p->file_bytes);
   p->data_at = p->file_bytes;
   for (int l = 0; l < n->n_layers && code == MAFAT_OK; l++) {

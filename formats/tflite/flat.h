@@ -28,7 +28,7 @@ struct mafat_flat_vtable {
 struct mafat_flat {
   struct mafat_model_file *file;
   struct mafat_diagnostic *d;
-  int code; /* of the first failure */
+  int code; /* error code of the first failure; MAFAT_OK: none */
   /* cache of the vtables read last; many tables share one */
   struct mafat_flat_vtable vtables[MAFAT_FLAT_VTABLES];
   int next_vtable;

@@ -61,7 +61,7 @@ struct pen {
   bool truetype;
   double points;       /* TrueType only */
   int scale;           /* built-in font only: picture pixels per font pixel */
-  int ascent, descent; /* from the base line */
+  int ascent, descent; /* height of the text above and below its base line */
   int line;            /* width of a box's line */
 };
 

@@ -15,7 +15,7 @@ enum mafat_connection_state {
   MAFAT_CONNECTION_READS, /* reads a head; nothing may have come yet */
   MAFAT_CONNECTION_WAITS, /* waits for memory for bytes of its body that have arrived */
   MAFAT_CONNECTION_TAKES, /* reads a body */
-  MAFAT_CONNECTION_ASKS,  /* its job is in the job queue */
+  MAFAT_CONNECTION_ASKS,  /* its job waits in the job queue or runs */
   MAFAT_CONNECTION_SENDS,
   MAFAT_CONNECTION_DRAINS /* discards further bytes, so that the client reads the last
                              answer */

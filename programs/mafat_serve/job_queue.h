@@ -45,7 +45,7 @@ struct mafat_job {
   enum mafat_job_state state; /* guarded by the job queue's lock */
 };
 
-/* Counters of finished work. */
+/* Counters of finished work, and the jobs that wait or run now. */
 struct mafat_job_queue_counts {
   uint64_t pictures, refused_pictures, failed_runs, plans;
   uint64_t runs_measured; /* runs that `layers_ms` sums up */
