@@ -72,7 +72,8 @@ struct mafat_pack_layer_facts {
   const char *computes;  /* "float32", or "int8": in integers */
   const char *weights;   /* their type in the file; NULL: none */
   size_t bytes;          /* of weights, scales and biases */
-  double error; /* of its output if all earlier layers compute in floats: relative root mean square */
+  /* relative root mean square error of its output, if all earlier layers compute in floats */
+  double error;
   double largest;        /* largest difference of its output, relative to the largest magnitude */
   bool kept;             /* wider than requested */
 };
