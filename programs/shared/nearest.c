@@ -1,17 +1,18 @@
-/* Edit distances between short words. Called by the programs' parsers of commands and options when
- * they reject a word. */
+/* Computes edit distances between short words. Called by mafat.c and refused_option.c when they
+ * reject a word. Touches only its arguments. */
 #include "programs/shared/nearest.h"
 
 #include <string.h>
 
-enum { WORD_ROOM = 32 }; /* longer words are near to none */
+enum { WORD_ROOM = 32 }; /* longer words are never near */
 
 static size_t least(size_t a, size_t b)
 {
   return a < b ? a : b;
 }
 
-/* Insertions, deletions, changes of a letter and swaps of neighbours that make `b` of `a`. */
+/* Returns the least number of insertions, deletions, changed letters and swaps of neighbouring
+ * letters that turn `a` into `b`. */
 static size_t distance(const char *a, size_t n_a, const char *b, size_t n_b)
 {
   unsigned char rows[3][WORD_ROOM + 1];

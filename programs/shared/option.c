@@ -64,7 +64,8 @@ static bool read_count(const char *text, const char *values, int *count)
   return true;
 }
 
-/* "64K-1G", or "0-": none is 0 bytes. */
+/* Reads a size within the range of `values`, such as "64K-1G". "0" is allowed only if `values`
+ * begins with 0. */
 static bool read_size(const char *text, const char *values, size_t *bytes)
 {
   char word[16];
@@ -92,7 +93,7 @@ static int compare_sizes(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Reads a list of sizes, and sorts it if `sorted`. */
+/* Reads a list of sizes, and sorts it if `sorted`. text NULL: an empty list. */
 static bool read_sizes(const char *text, struct mafat_option_sizes *s, bool sorted)
 {
   s->given = true;
@@ -103,7 +104,7 @@ static bool read_sizes(const char *text, struct mafat_option_sizes *s, bool sort
   return true;
 }
 
-/* Reads "127.5" or "1/127.5". Returns the end of the text read; NULL: not a number. */
+/* Reads "127.5" or "1/127.5". Returns the end of the number; NULL: it is not a number. */
 static const char *read_ratio(const char *text, float *value)
 {
   char *end;
@@ -181,7 +182,7 @@ bool mafat_option_convert(const struct mafat_option_table *t, int row, const cha
   return false;
 }
 
-/* "auto|on|off" as "auto, on or off" */
+/* Writes "auto|on|off" as "auto, on or off". */
 static void list_words(char text[MAFAT_OPTION_TEXT_ROOM], const char *words)
 {
   for (size_t used = 0; *words && used < MAFAT_OPTION_TEXT_ROOM;) {
@@ -232,7 +233,7 @@ void mafat_option_begin(struct mafat_option_reader *r, const struct mafat_option
                                     .argv = argv,
                                     .row = -1,
                                     .next_variable = -1};
-  opterr = 0; /* the message is ours */
+  opterr = 0; /* mafat_refused_option writes the message instead */
   optind = 1;
 }
 
@@ -275,7 +276,8 @@ static int row_of(const struct mafat_option_reader *r, int value)
   return -1;
 }
 
-/* Reports an invalid value. name: of the option or of its environment variable. */
+/* Writes the message about an invalid value. dashes and name: "--" and an option, or "" and an
+ * environment variable. */
 static enum mafat_option_answer refuse_value(struct mafat_option_reader *r, const char *dashes,
                                              const char *name)
 {
@@ -319,8 +321,8 @@ enum mafat_option_answer mafat_option_next(struct mafat_option_reader *r, void *
   if (!mafat_option_convert(r->table, r->row, r->value, options))
     return refuse_value(r, "--", mafat_option_name(r->table, r->row));
   r->given[r->row] = true;
-  /* "--sweep 8M,16M": getopt_long reads an optional value after = only. A word that is no such
-   * value is an argument. */
+  /* getopt_long accepts an optional value only after =. So in "--sweep 8M,16M" the next word is
+   * tried as the value; if it is none, it stays an argument. */
   if (value_is_optional(r->table, r->row) && !r->value && optind < r->argc) {
     if (mafat_option_convert(r->table, r->row, r->argv[optind], options))
       r->value = r->argv[optind++];
@@ -329,7 +331,8 @@ enum mafat_option_answer mafat_option_next(struct mafat_option_reader *r, void *
   return MAFAT_OPTION_READ;
 }
 
-/* Finds the row of an argument; -1: none. *value: the text after =, or NULL. */
+/* Returns the row of an option that only r->programs have; -1: none. *value: the text after =, or
+ * NULL. */
 static int find_own(const struct mafat_option_reader *r, const char *argument, const char **value)
 {
   if (strncmp(argument, "--", 2) != 0) return -1;

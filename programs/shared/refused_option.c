@@ -1,5 +1,5 @@
-/* Prints messages for command lines that getopt_long rejects. Called by option.c, mafat doctor,
- * memory_limit and swap_cost. */
+/* Writes messages about command lines that getopt_long rejects. Called by option.c, mafat doctor,
+ * memory_limit and swap_cost. Reads getopt's optopt and optind; prints nothing. */
 #include "programs/shared/refused_option.h"
 
 #include <stdbool.h>
@@ -8,7 +8,8 @@
 
 #include "programs/shared/nearest.h"
 
-/* "--force"; false: "-x", a letter that no long option has. */
+/* Writes "--force" and returns true, or, if no long option has this value, writes "-x" and
+ * returns false. */
 static bool name_option(char name[MAFAT_REFUSED_ROOM / 2], const struct option *table, int value)
 {
   for (; table->name && table->val != value; table++) continue;
@@ -17,7 +18,8 @@ static bool name_option(char name[MAFAT_REFUSED_ROOM / 2], const struct option *
   return table->name != NULL;
 }
 
-/* "--me may be --memory, --measure"; false: fewer than two options begin with the word. */
+/* Writes "--me may be --memory, --measure". Returns false if fewer than two options begin with
+ * the word. */
 static bool name_those_that_begin(char text[MAFAT_REFUSED_ROOM], const char *word,
                                   const struct option *table)
 {
@@ -51,8 +53,8 @@ void mafat_refused_option(char text[MAFAT_REFUSED_ROOM], int answer, const struc
                           char *const *argv)
 {
   char name[MAFAT_REFUSED_ROOM / 2];
-  /* optopt is 0 for a long option that is unknown or ambiguous; optind is past it. Within a word of
-   * several letters optind is not past the word until the last letter. */
+  /* After a long option that is unknown or ambiguous, optopt is 0 and optind is the index after
+   * it. After a letter that is not the last of its word, optind is still the word's index. */
   if (answer == '?' && optopt == 0) {
     const char *word = argv[optind - 1];
     if (!name_those_that_begin(text, word, table)) mafat_refused_unknown(text, word, table);

@@ -1,5 +1,6 @@
-/* Writes files under a temporary name until they are complete. Called by programs that write
- * files. */
+/* Writes files under a temporary name until they are complete. Called by programs/annotate,
+ * programs/make_weights, programs/pack_weights and programs/run_inference. Creates, renames and
+ * removes files, and handles signals; the file's names are static variables. */
 #include "programs/shared/unfinished.h"
 
 #include "programs/shared/streams.h"
@@ -16,13 +17,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char temporary[PATH_MAX], own[PATH_MAX]; /* names */
-static volatile sig_atomic_t unfinished; /* true while such a file exists */
+static char temporary[PATH_MAX], own[PATH_MAX]; /* temporary and final name of the file */
+static volatile sig_atomic_t unfinished; /* true while the temporary file exists */
 
 static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
 enum { N_ENDS = sizeof ends / sizeof *ends };
 
-/* Signal handler: removes the file and dies of the same signal, which shells rely on. */
+/* Signal handler: removes the file and ends the process by the same signal, because shells look
+ * at it. */
 static void give_up(int number)
 {
   if (unfinished) unlink(temporary);
@@ -45,12 +47,12 @@ void mafat_unfinished_remember(const char *path)
   unfinished = *path != '\0';
 }
 
-/* Creates a file whose name ends in n random letters, written to `capacity`, that no existing
- * one has. It gets the final rights from the start: a process that may change rights later could
- * change those of any file. */
+/* Creates a file whose name ends in n random letters and did not exist. The letters are written
+ * to `capacity`, which is the end of `name`. The file gets its final permissions at once, so the
+ * sandbox need not allow changing them (chmod could change those of any file). */
 static int create_anew(char *name, char *capacity, size_t n)
 {
-  static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345"; /* 32 */
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345"; /* 32 letters and digits */
   enum { TRIALS = 100 };
   unsigned char chance[16];
   for (int i = 0; i < TRIALS; i++) {
@@ -62,7 +64,7 @@ static int create_anew(char *name, char *capacity, size_t n)
   return -1;
 }
 
-/* Blocks signals until the name of the new file is known to their handler. */
+/* Creates the file while signals are blocked, so that their handler always knows its name. */
 static int create(char *name, char *capacity, size_t n)
 {
   sigset_t waiting, before;
@@ -81,7 +83,7 @@ int mafat_unfinished_create(const char *path)
   static const char ending[] = ".XXXXXX";
   enum { ROOM = sizeof ending - sizeof "." };
   char name[sizeof temporary];
-  if (!realpath(path, own)) snprintf(own, sizeof own, "%s", path); /* no such file yet */
+  if (!realpath(path, own)) snprintf(own, sizeof own, "%s", path); /* the file does not exist yet */
   int length = snprintf(name, sizeof name, "%s%s", own, ending);
   if (length >= (int)sizeof name) {
     errno = ENAMETOOLONG;
@@ -99,7 +101,8 @@ int mafat_unfinished_open(const char *path)
   return mafat_unfinished_create(path);
 }
 
-/* Flushes the file to disk before the rename, so that it is complete after a power failure. */
+/* Flushes the file to disk. This comes before the rename, so that the file is complete even after
+ * a power failure. */
 static bool is_kept(void)
 {
   int fd = open(temporary, O_RDONLY | O_CLOEXEC);

@@ -155,8 +155,8 @@ void test_random_plan(struct test_rng *rng, const struct mafat_network *n, int n
  * (predictor/transfers/units_spec.h), each with a random extent. */
 void test_random_units(struct test_rng *rng, const struct mafat_network *n, char *plan_text,
                        size_t capacity);
-/* Returns random options for plans of a packed file: one to four threads; small layers' weights
- * may be streamed or must be kept. */
+/* Returns random options for plans of a packed file: one to four threads; weights of small layers
+ * are either streamed like others or loaded instead (small_bytes). */
 struct mafat_plan_options test_random_packed_options(struct test_rng *rng,
                                                      enum mafat_algorithm algorithm);
 /* Writes a random plan in which a group is split by rows, columns or channels, nested or not, in

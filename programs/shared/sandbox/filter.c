@@ -1,6 +1,7 @@
-/* Builds and installs a seccomp(2) filter. Called by sandbox.c. The kernel's filter sees the number
- * and arguments of each call, but not what pointers point at. So it checks flags, not paths
- * (landlock.h). */
+/* Builds a filter of system calls from a table and installs it by seccomp(2). Called by
+ * sandbox.c. The kernel's filter sees the number and arguments of each call, but not the memory
+ * that pointers point at. So it can check flags, but not paths, which landlock.c restricts.
+ * Changes what this process may call. */
 #include "programs/shared/sandbox/filter.h"
 
 #include <errno.h>
@@ -30,15 +31,16 @@
 
 #if defined ARCHITECTURE && defined SYS_seccomp
 
-/* Calls that a kernel's headers may be too old for. */
+/* Numbers of calls that older kernel headers lack. */
 #ifndef SYS_cachestat
 #define SYS_cachestat 451
 #endif
 
 enum when { ALWAYS, OPENING, OUTPUTS, SERVING, CAMERA };
 
-/* Allowed if (argument & mask) == value and no bit of `none` is in the argument behind it; all of
- * it where the mask is 0. Arguments are the kernel's ints: their low halves. */
+/* A call that is allowed if (argument & mask) == value and the argument after it has no bit of
+ * `none`; mask 0: with any arguments. Only the lower 32 bits of arguments are compared, because
+ * the kernel uses these arguments as ints. */
 struct allowed {
   int number;
   enum when when;
@@ -46,14 +48,15 @@ struct allowed {
   uint32_t mask, value, none;
 };
 
-/* Neither to write, nor to make anything. */
+/* Flags of open() that are forbidden for files to be read: those that write or create a file. */
 enum { WRITES = O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY) };
-/* New files are nobody's to execute, least of all in their owner's name. */
+/* Permissions that new files may have: not executable, not set-user-ID. */
 #define FILE_RIGHTS 0666u
-/* Allowed flags of F_SETFL; musl adds the second. O_ASYNC would make the kernel signal others,
- * such as processes on the same terminal. */
+/* Flags that F_SETFL may set; musl sets O_LARGEFILE. O_ASYNC must be forbidden, since it would
+ * make the kernel send signals to other processes, such as those on the same terminal. */
 #define READING_FLAGS ((uint32_t)(O_DIRECT | O_LARGEFILE))
-/* A thread shares everything with who makes it; nothing new is made for it. */
+/* Flags that a call of clone() must have to start a thread, which shares everything with its
+ * process. It may not create namespaces. */
 enum { SHARES = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD };
 #define NAMESPACES \
   (0x02000000u | 0x04000000u | 0x08000000u | 0x10000000u | 0x20000000u | 0x40000000u | \
@@ -72,7 +75,7 @@ static const struct allowed allowed[] = {
     {.number = SYS_pread64},
     {.number = SYS_read},
     {.number = SYS_write},
-    /* memory, none of which is code */
+    /* memory that cannot be executed */
     {.number = SYS_madvise},
 #ifdef SYS_mmap
     {.number = SYS_mmap, .argument = 2, .mask = PROT_EXEC},
@@ -90,7 +93,7 @@ static const struct allowed allowed[] = {
 #endif
     {.number = SYS_munlock},
     {.number = SYS_munlockall},
-    /* files that are open, or are opened to be read */
+    /* files that are open, or are opened for reading */
     {.number = SYS_openat, .argument = 2, .mask = WRITES},
 #ifdef SYS_open
     {.number = SYS_open, .argument = 1, .mask = WRITES},
@@ -161,7 +164,7 @@ static const struct allowed allowed[] = {
     {.number = SYS_ioctl,
      .argument = 1,
      .mask = ~0u,
-     .value = TCGETS}, /* isatty, of glibc and musl */
+     .value = TCGETS}, /* glibc and musl call it in isatty() */
     {.number = SYS_ioctl, .argument = 1, .mask = ~0u, .value = TIOCGWINSZ},
     {.number = SYS_ppoll},
 #ifdef SYS_poll
@@ -173,7 +176,7 @@ static const struct allowed allowed[] = {
 #ifdef SYS_io_pgetevents
     {.number = SYS_io_pgetevents},
 #endif
-    /* time, and what is going on */
+    /* time and information about the system and process */
     {.number = SYS_clock_gettime},
     {.number = SYS_clock_nanosleep},
 #ifdef SYS_clock_gettime64
@@ -194,12 +197,12 @@ static const struct allowed allowed[] = {
     {.number = SYS_getegid},
     {.number = SYS_getrandom},
     {.number = SYS_sched_getaffinity},
-    {.number = SYS_sched_setaffinity, .mask = ~0u, .value = 0}, /* a thread's own */
+    {.number = SYS_sched_setaffinity, .mask = ~0u, .value = 0}, /* of the calling thread only */
     {.number = SYS_sched_yield},
 #ifdef SYS_getrlimit
     {.number = SYS_getrlimit},
 #endif
-    /* signals, of which none is sent to others (tgkill: below), and the end */
+    /* signal handling, and exit; sending signals is restricted to this process (tgkill, below) */
     {.number = SYS_rt_sigaction},
     {.number = SYS_rt_sigprocmask},
     {.number = SYS_rt_sigreturn},
@@ -210,22 +213,22 @@ static const struct allowed allowed[] = {
     {.number = SYS_restart_syscall},
     {.number = SYS_exit},
     {.number = SYS_exit_group},
-    /* what a thread begins with, which may be under way */
+    /* calls that a new thread makes first; it may start before the narrower filter is installed */
     {.number = SYS_set_robust_list},
 #ifdef SYS_rseq
     {.number = SYS_rseq},
 #endif
-    /* threads, rings, pipes, a narrower filter */
+    /* starting threads, creating rings and pipes, installing the narrower filter */
     {.number = SYS_clone, .when = OPENING, .mask = SHARES | NAMESPACES, .value = SHARES},
 #ifdef SYS_io_uring_setup
     {.number = SYS_io_uring_setup, .when = OPENING},
     {.number = SYS_io_uring_register, .when = OPENING},
 #endif
     {.number = SYS_io_setup, .when = OPENING},
-    {.number = SYS_pipe2, .when = OPENING}, /* to see what a pipe begins with */
+    {.number = SYS_pipe2, .when = OPENING}, /* to look at the first bytes of a pipe */
     {.number = SYS_tee, .when = OPENING},
     {.number = SYS_seccomp, .when = OPENING, .mask = ~0u, .value = SECCOMP_SET_MODE_FILTER},
-    /* outputs: a file beside the one that it becomes */
+    /* outputs: create a temporary file beside the output, then rename it */
     {.number = SYS_openat, .when = OUTPUTS, .argument = 3, .mask = ~FILE_RIGHTS},
 #ifdef SYS_open
     {.number = SYS_open, .when = OUTPUTS, .argument = 2, .mask = ~FILE_RIGHTS},
@@ -241,7 +244,7 @@ static const struct allowed allowed[] = {
     {.number = SYS_unlink, .when = OUTPUTS},
 #endif
     {.number = SYS_unlinkat, .when = OUTPUTS},
-    /* connections at the listeners; bodies, which are emptied */
+    /* serving: accept connections at the listeners, and empty the files of request bodies */
     {.number = SYS_accept4,
      .when = SERVING,
      .mask = ~(uint32_t)(MAFAT_SANDBOX_LISTENERS - 1),
@@ -257,7 +260,7 @@ static const struct allowed allowed[] = {
      .mask = ~(uint32_t)(MAFAT_SANDBOX_BODIES - 1),
      .value = MAFAT_SANDBOX_FIRST_BODY},
 #endif
-    /* all else of a camera was done before */
+    /* the only calls a running camera needs; all others were made when it was opened */
     {.number = SYS_ioctl,
      .when = CAMERA,
      .argument = 1,
@@ -293,13 +296,15 @@ static void load(struct program *p, size_t offset)
 }
 static void answer(struct program *p, uint32_t k) { put(p, BPF_RET | BPF_K, k, 0, 0); }
 
-/* The low half of an argument: all machines that this knows are little-endian. */
+/* Returns the offset of the lower 32 bits of argument i. All architectures of this file are
+ * little-endian. */
 static size_t argument_at(int i)
 {
   return offsetof(struct seccomp_data, args) + sizeof(uint64_t) * (size_t)i;
 }
 
-/* The number is loaded, before and after. */
+/* Writes the instructions that allow the call. Before and after them, the filter's accumulator
+ * holds the call's number. */
 static void allow(struct program *p, const struct allowed *a)
 {
   if (!a->mask) {
@@ -320,9 +325,9 @@ static void allow(struct program *p, const struct allowed *a)
   load(p, offsetof(struct seccomp_data, nr));
 }
 
-/* The rules, by rising numbers, as a tree of comparisons: the kernel walks it for each number when
- * it is installed, to know those that need no more walking, which in a list of two hundred
- * instructions takes 0.2 ms. */
+/* Writes the rules, which are sorted by number, as a binary tree of comparisons. When a filter is
+ * installed, the kernel runs it for each call number, to find calls that are always allowed. With
+ * a list of two hundred instructions that would take 0.2 ms. */
 static void allow_some(struct program *p, const struct allowed *const *rules, int n)
 {
   int left = n / 2;
@@ -340,7 +345,8 @@ static void allow_some(struct program *p, const struct allowed *const *rules, in
   allow_some(p, rules + left, n - left);
 }
 
-/* Another one's limits may be read by nobody, one's own be set by nobody. */
+/* Allows prlimit64 to read the limits of this process; not to set them, nor to read those of
+ * others. */
 static void allow_reading_limits(struct program *p)
 {
   put(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_prlimit64, 0, 8);
@@ -354,7 +360,8 @@ static void allow_reading_limits(struct program *p)
   load(p, offsetof(struct seccomp_data, nr));
 }
 
-/* Sorted by number, each where those before it end; few of them are out of place. */
+/* Lists the permitted rules and `more`, sorted by number, and returns their count. Insertion
+ * sort, because the table is nearly sorted. */
 static int choose(const struct allowed **rules, const struct allowed *more,
                   const struct mafat_filter_permissions *permissions)
 {
@@ -385,12 +392,14 @@ static void begin_program(struct program *p)
 static void write_program(struct program *p, const struct mafat_filter_permissions *permissions)
 {
   const struct allowed *rules[N_ALLOWED + 1];
-  /* abort(3), and handlers that end the process by the signal that they caught: to itself only. */
+  /* tgkill to this process only: abort(3) uses it, and handlers that end the process by the
+   * signal they caught. */
   const struct allowed itself = {.number = SYS_tgkill, .mask = ~0u, .value = (uint32_t)getpid()};
   const int n = choose(rules, &itself, permissions);
   begin_program(p);
 #ifdef SYS_clone3
-  /* Its flags cannot be seen: libraries take clone instead. */
+  /* The filter cannot see its flags, which are in memory. After ENOSYS libraries call clone
+   * instead. */
   put(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1);
   answer(p, SECCOMP_RET_ERRNO | ENOSYS);
 #endif
@@ -398,8 +407,8 @@ static void write_program(struct program *p, const struct mafat_filter_permissio
   allow_some(p, rules, n);
 }
 
-/* Behind a filter that is there already, and stays so: what that allows for opening alone is
- * refused, and nothing else looked at. */
+/* Writes a second filter, which refuses what the first one allows with `opening`. It can allow
+ * all other calls, because the first filter stays and still refuses what it refused. */
 static void write_narrower(struct program *p)
 {
   begin_program(p);
@@ -415,7 +424,8 @@ static int install(const struct program *p)
 {
   const struct sock_fprog all = {.len = (unsigned short)p->n,
                                  .filter = (struct sock_filter *)(uintptr_t)p->code};
-  /* Before Linux 5.16 a filter made the processor wait for stores, unless told that it need not. */
+  /* Before Linux 5.16 a filter turned on a slow protection against speculative execution, unless
+   * this flag was given. */
   const unsigned long flags = SECCOMP_FILTER_FLAG_TSYNC,
                       fast = flags | SECCOMP_FILTER_FLAG_SPEC_ALLOW;
   if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, fast, &all) == 0) return 0;

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* Permissions in addition to reading, waiting and computing. */
+/* What the process may do in addition to reading files, waiting and computing. */
 struct mafat_filter_permissions {
   bool opening; /* start threads, create rings (io_uring, AIO), install another filter */
   bool outputs; /* create, rename and remove files */
@@ -13,8 +13,9 @@ struct mafat_filter_permissions {
   bool camera;  /* start a Video4Linux camera, get frames and return buffers */
 };
 
-/* Numbers of the descriptors of listeners and of bodies' files. Each count is a power of two, and
- * each first number a multiple of it, so that the filter checks a range with one comparison. */
+/* Numbers of the descriptors of listeners, and of the files in which request bodies are stored.
+ * Each count is a power of two, and each first number a multiple of it, so the filter checks a
+ * range with one comparison. */
 enum {
   MAFAT_SANDBOX_LISTENERS = 4,
   MAFAT_SANDBOX_FIRST_LISTENER = 124,
@@ -26,7 +27,8 @@ enum {
  * with EPERM. Returns 0 or an errno: ENOSYS if the machine or kernel has no such filters. */
 int mafat_filter_install(const struct mafat_filter_permissions *permissions);
 
-/* Forbids what `opening` allowed, by a second, short filter. Returns as mafat_filter_install. */
+/* Forbids what `opening` allowed, by a second, short filter. Returns 0 or an errno, as
+ * mafat_filter_install does. */
 int mafat_filter_narrow(void);
 
 #endif

@@ -1,4 +1,5 @@
-/* Restricts file access with Landlock. Called by sandbox.c. */
+/* Restricts the files that this process can write, with Landlock. Called by sandbox.c. Opens and
+ * closes folders. */
 #include "programs/shared/sandbox/landlock.h"
 
 #include <errno.h>
@@ -11,8 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's interface, as of its version 6, by numbers that never change: headers may be older
- * than kernels. */
+/* The kernel's interface as of its version 6. The numbers never change; they are repeated here
+ * because the headers may be older than the kernel. */
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
 #define SYS_landlock_add_rule 445
@@ -24,9 +25,9 @@ enum access {
   EXECUTE = 1 << 0, WRITE_FILE = 1 << 1, REMOVE_DIR = 1 << 4, REMOVE_FILE = 1 << 5,
   MAKE_CHAR = 1 << 6, MAKE_DIR = 1 << 7, MAKE_REG = 1 << 8, MAKE_SOCK = 1 << 9, MAKE_FIFO = 1 << 10,
   MAKE_BLOCK = 1 << 11, MAKE_SYM = 1 << 12,
-  REFER = 1 << 13,    /* from version 2 on: files go from folder to folder */
-  TRUNCATE = 1 << 14, /* 3 */
-  DEVICES = 1 << 15   /* 5: ioctl of devices */
+  REFER = 1 << 13,    /* since version 2: move files between folders */
+  TRUNCATE = 1 << 14, /* since version 3 */
+  DEVICES = 1 << 15   /* since version 5: ioctl of devices */
 };
 
 struct rules {
@@ -46,8 +47,8 @@ static struct rules forbidden(int version)
   if (version >= 2) r.files |= REFER;
   if (version >= 3) r.files |= TRUNCATE;
   if (version >= 5) r.files |= DEVICES;
-  if (version >= 4) r.network = 3; /* to bind and to connect */
-  if (version >= 6) r.scoped = 3;  /* sockets without paths, and signals, of who is not inside */
+  if (version >= 4) r.network = 3; /* binding and connecting TCP sockets */
+  if (version >= 6) r.scoped = 3;  /* abstract Unix sockets of, and signals to, processes outside */
   return r;
 }
 
@@ -71,16 +72,17 @@ static int allow_files(int ruleset, const char *folder, int version)
                WRITE_FILE | (version >= 3 ? TRUNCATE : 0) | MAKE_REG | REMOVE_FILE);
 }
 
-/* A regular file is made anew, beside what is there, and renamed. */
+/* Allows writing the output. A regular file is written under a temporary name in the same folder
+ * and renamed, so its folder is allowed. */
 static int allow_output(int ruleset, const char *path, int version)
 {
   struct stat st;
   char folder[PATH_MAX];
   uint64_t write = WRITE_FILE | (version >= 3 ? TRUNCATE : 0);
   if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-    return EISDIR; /* by a mistake: all that lies below it would be allowed */
+    return EISDIR; /* a mistake of the user; it would allow everything in it */
   if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) return allow(ruleset, path, write);
-  if (!realpath(path, folder)) { /* there is none yet */
+  if (!realpath(path, folder)) { /* the file does not exist yet */
     if (strlen(path) >= sizeof folder) return ENAMETOOLONG;
     strcpy(folder, path);
   }
@@ -97,7 +99,8 @@ int mafat_landlock_enter(const char *const *outputs, int n_outputs, const char *
   const struct rules rules = forbidden((int)version);
   int ruleset = (int)syscall(SYS_landlock_create_ruleset, &rules, rules_bytes((int)version), 0);
   if (ruleset < 0) return 0;
-  /* Paths that cannot be allowed cannot be opened either: the writer reports them. */
+  /* Errors are ignored: a path that cannot be allowed cannot be opened either, and its writer
+   * reports that. */
   for (int i = 0; i < n_outputs; i++) allow_output(ruleset, outputs[i], (int)version);
   if (copies) allow_files(ruleset, copies, (int)version);
   if (syscall(SYS_landlock_restrict_self, ruleset, 0) != 0) version = 0;

@@ -1,5 +1,6 @@
-/* Applies the sandbox: no new privileges, Landlock, seccomp. Called by
- * programs/run_inference/session.c before run_inference and mafat_serve read foreign files. */
+/* Restricts the process: no new privileges, Landlock, seccomp. Called by
+ * programs/run_inference/session.c, before run_inference and mafat_serve read files of other
+ * people. The restrictions cannot be undone. */
 #include "programs/shared/sandbox/sandbox.h"
 
 #include "programs/shared/sandbox/filter.h"
@@ -36,7 +37,8 @@ bool mafat_sandbox_begin(struct mafat_sandbox *s,
                               .copies = permissions->copies != 0,
                               .serving = permissions->serving,
                               .camera = permissions->camera};
-  /* Without it a program that is executed could be given rights that the filter does not fit. */
+  /* Otherwise an executed set-user-ID program could get more rights, although the filter
+   * restricts its calls. */
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
     s->lacks = reason(errno);
     return false;

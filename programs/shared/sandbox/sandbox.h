@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* Permissions in addition to writing to open descriptors. */
+/* What the process may do in addition to reading files and writing to open descriptors. */
 struct mafat_sandbox_permissions {
   const char *const *outputs; /* (n_outputs) paths of files to be written */
   int n_outputs;
@@ -23,13 +23,14 @@ struct mafat_sandbox {
   bool outputs, copies, serving, camera; /* the permissions that were given */
 };
 
-/* Called before any foreign file is read, with a single thread. Threads, rings and reading are
- * still allowed. Returns false and sets sandbox->lacks if the kernel or machine has no filters. */
+/* Call it with a single thread, before any file of other people is read. It still allows starting
+ * threads, creating rings and reading files. Returns false and sets sandbox->lacks if kernel or
+ * machine has no filters. */
 bool mafat_sandbox_begin(struct mafat_sandbox *sandbox,
                          const struct mafat_sandbox_permissions *permissions);
 
-/* Called when everything is open: from now on no thread can start threads or create rings. Returns
- * false as mafat_sandbox_begin does. */
+/* Call it when everything is open. From then on no thread can start threads or create rings.
+ * Returns false and sets sandbox->lacks if this cannot be forbidden. */
 bool mafat_sandbox_close(struct mafat_sandbox *sandbox);
 
 #endif
