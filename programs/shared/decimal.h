@@ -1,6 +1,7 @@
-/* Checks decimal numbers in options before strtod parses them: 0.5, 2, 1e-3, -127.5. strtod also
- * accepts 0x10, inf, nan and leading blanks, which are typing errors here. Pure function. Included
- * by programs/mafat_serve/route.c, programs/shared and programs/swap_cost/swap_cost.c. */
+/* Checks that a text begins like a decimal number (0.5, 2, 1e-3, -127.5) before strtod parses it.
+ * strtod also accepts 0x10, inf, nan and leading blanks, which are typing errors in options.
+ * Touches only its argument. Included by programs/mafat_serve/route.c, programs/shared and
+ * programs/swap_cost/swap_cost.c. */
 #ifndef MAFAT_PROGRAM_DECIMAL_H
 #define MAFAT_PROGRAM_DECIMAL_H
 

@@ -1,13 +1,13 @@
-/* Replaces functions that libraries link into a static program and that nothing here needs.
- * Their code is a large part of the program's file (Makefile: LEFT_OUT), for which the starter's
- * memory cgroup is charged. */
+/* Replaces functions that libraries would link into a static program although none of its code
+ * needs them (Makefile: LEFT_OUT). Their code would be a large part of the program's file, and
+ * the memory cgroup of whoever starts the program is charged for that file's pages. */
 #include <stdlib.h>
 
 int mafat_scan_nothing(const char *text, const char *format, ...);
 void mafat_never_called(void);
 
 /* Replaces sscanf, which is 60 KB in glibc. Only libjpeg calls it, to parse the environment
- * variable JPEGMEM, which is thus ignored. */
+ * variable JPEGMEM, so that variable has no effect. */
 int mafat_scan_nothing(const char *text, const char *format, ...)
 {
   (void)text, (void)format;

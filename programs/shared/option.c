@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST = 256 }; /* getopt's value of row 0: above all letters */
+enum { FIRST = 256 }; /* what getopt_long returns for row 0; above all letters */
 
 /* ---- values ---- */
 

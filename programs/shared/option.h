@@ -1,8 +1,8 @@
-/* Options of a program as rows of integers (options.def): parses a command line by them, and prints
- * --help. Rows and texts contain no addresses, so a position-independent program relocates none of
- * them. Nothing here calls the library. Included by programs/annotate/annotate.c,
- * programs/make_weights/make_weights.c, programs/pack_weights/pack_weights.c,
- * programs/run_inference/options.h and option_rows.h. */
+/* The options of a program as rows of integers (from options.def), and parsing of a command line
+ * by them. Rows and texts contain no addresses, so a position-independent program need not
+ * relocate them. Calls nothing in libmafat; reads environment variables. Included by
+ * programs/annotate/annotate.c, programs/make_weights/make_weights.c,
+ * programs/pack_weights/pack_weights.c, programs/run_inference/options.h and option_rows.h. */
 #ifndef MAFAT_PROGRAMS_OPTION_H
 #define MAFAT_PROGRAMS_OPTION_H
 
@@ -16,18 +16,18 @@ enum mafat_option_type {
   MAFAT_OPTION_TEXT,          /* const char * */
   MAFAT_OPTION_NAME,          /* const char *, not empty */
   MAFAT_OPTION_WORD,          /* const char *: one of the row's values */
-  MAFAT_OPTION_OPTIONAL_WORD, /* the same, or no value: "" */
-  MAFAT_OPTION_SIZE,  /* size_t, bytes: 64M; in the range of the values, above 0 without one */
+  MAFAT_OPTION_OPTIONAL_WORD, /* like WORD, or no value: "" */
+  MAFAT_OPTION_SIZE,  /* size_t, bytes: 64M; within the row's range; 0 only if that begins with 0 */
   MAFAT_OPTION_COUNT, /* int, in a range */
   MAFAT_OPTION_COUNT_OR_AUTO,  /* int; auto: MAFAT_OPTION_AUTO */
   MAFAT_OPTION_NUMBER,         /* double, in a range */
   MAFAT_OPTION_FRACTION,       /* float, in a range */
   MAFAT_OPTION_FLOAT,          /* struct mafat_option_floats, one number, in a range */
   MAFAT_OPTION_FLOATS,         /* struct mafat_option_floats: three numbers, or one for all */
-  MAFAT_OPTION_LIST,           /* struct mafat_option_list: as often as the values say */
-  MAFAT_OPTION_PAIRS,          /* the same of NAME=VALUE */
+  MAFAT_OPTION_LIST, /* struct mafat_option_list; may be repeated as often as the row says */
+  MAFAT_OPTION_PAIRS,          /* like LIST, of NAME=VALUE */
   MAFAT_OPTION_SIZES,          /* struct mafat_option_sizes: 8M,16M */
-  MAFAT_OPTION_OPTIONAL_SIZES, /* the same, or no value */
+  MAFAT_OPTION_OPTIONAL_SIZES, /* like SIZES, sorted; or no value */
   MAFAT_OPTION_SPEEDS,         /* struct mafat_option_speeds: 1,0.5 */
   MAFAT_OPTION_LINK            /* struct mafat_option_link: 100M:0.2ms */
 };
@@ -42,16 +42,17 @@ struct mafat_option_floats { int n; float x[3]; };
 struct mafat_option_list { int n; const char *list[MAFAT_OPTION_LIST_ROOM]; };
 struct mafat_option_sizes { bool given; int n; size_t list[MAFAT_OPTION_SIZES_ROOM]; };
 struct mafat_option_speeds { int n; double list[MAFAT_OPTION_SIZES_ROOM]; };
-struct mafat_option_link { double bits, seconds; }; /* a second; that a message takes */
+struct mafat_option_link { double bits, seconds; }; /* bits per second; seconds for each message */
 
-/* Texts are offsets in the table's. */
+/* One option. `name`, `argument`, `values` and `expects` are offsets in the table's texts;
+ * `member` is the offset in the program's struct. */
 struct mafat_option {
   uint16_t name, argument, values, expects, member;
-  uint8_t type, letter, programs; /* programs: bits that the table's users give a meaning */
-  bool renamed; /* an option of before: read, and in no --help */
+  uint8_t type, letter, programs; /* programs: bits, whose meaning the table's users define */
+  bool renamed; /* a former option: still read, but not in --help */
 };
 
-/* The environment variable of an option that is not given. */
+/* The environment variable that replaces the option of a row when it is not given. */
 struct mafat_option_variable {
   uint8_t row;
   char name[31];
@@ -65,18 +66,19 @@ struct mafat_option_table {
   int n_variables;
 };
 
-/* A command line as it is read. */
+/* The state of reading a command line. */
 struct mafat_option_reader {
   const struct mafat_option_table *table;
-  unsigned programs;  /* whose rows are read */
-  unsigned others;    /* whose options are read, too, for the caller to refuse them; no variables */
-  bool in_order;      /* what is no option ends them: a command's words follow */
+  unsigned programs;  /* bits: rows of these programs are read */
+  /* rows of these are read too, for the caller to refuse; without their variables */
+  unsigned others;
+  bool in_order;      /* reading ends at the first argument: a command's words follow */
   int argc;
   char **argv;
-  int row;            /* of the option that was read, or refused; -1: there is none */
+  int row;            /* row of the option that was read or refused; -1: none */
   const char *value;  /* NULL: none */
   bool given[MAFAT_OPTIONS_MOST]; /* [row] */
-  int next_variable;  /* -1: the command line is not read to its end */
+  int next_variable;  /* next row of variables; -1: the command line is not read to its end */
   char refused[MAFAT_OPTION_TEXT_ROOM]; /* "--beam expects a number from 1 to 64, found 0" */
 };
 
@@ -87,26 +89,29 @@ enum mafat_option_answer {
 
 void mafat_option_begin(struct mafat_option_reader *r, const struct mafat_option_table *table,
                         unsigned programs, int argc, char **argv);
-/* Reads the next option into the program's struct; after the last one, the variables of options
- * that are not given. END: optind is the first argument. Otherwise `refused` says what is wrong. */
+/* Reads the next option into the program's struct; after the last one, the environment variables
+ * of options that are not given. MAFAT_OPTION_END: all are read, and optind is the index of the
+ * first argument. After any other answer but READ, r->refused has the message. */
 enum mafat_option_answer mafat_option_next(struct mafat_option_reader *r, void *options);
 
-/* Rows of `programs` alone are taken out of the arguments, and the rest is another's: *argc and
- * argv are without them then. */
+/* Reads the options whose rows only r->programs have, and removes them from argv, also from
+ * *argc, so that another parser can read the rest. */
 enum mafat_option_answer mafat_option_take(struct mafat_option_reader *r, void *options, int *argc);
 
 static inline const char *mafat_option_name(const struct mafat_option_table *t, int row)
 {
   return t->texts + t->rows[row].name;
 }
-/* "a number from 1 to 64", "auto, on or off" */
+/* Describes the values that the row accepts: "a number from 1 to 64", "auto, on or off". Returns
+ * `text` or a constant. */
 const char *mafat_option_expects(const struct mafat_option_table *t, int row,
                                  char text[MAFAT_OPTION_TEXT_ROOM]);
-/* False: the value is none that is expected. */
+/* Converts the value and stores it in the row's member of `options`. Returns false if it is not
+ * accepted. */
 bool mafat_option_convert(const struct mafat_option_table *t, int row, const char *value,
                           void *options);
-/* "127.5" for all n, or n of them like "1,2/3,4.5": how many there are, 1 or n; 0: it is neither.
- */
+/* Reads "127.5" for all n values, or n values such as "1,2/3,4.5". Returns how many numbers the
+ * text has, 1 or n; 0: the text is neither. */
 int mafat_option_floats_read(const char *text, int n, float *values);
 
 #endif

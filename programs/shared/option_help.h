@@ -1,5 +1,6 @@
-/* --help and --help=all from the rows of options.def. The includer defines the section. No run
- * executes this. Included by programs/annotate/annotate.c, programs/make_weights/make_weights.c,
+/* Prints --help and --help=all from the rows of options.def on standard output. The includer
+ * defines which section of options.def it prints. Never executed in runs of models. Included by
+ * programs/annotate/annotate.c, programs/make_weights/make_weights.c,
  * programs/pack_weights/pack_weights.c and programs/run_inference/help.c. */
 #ifndef MAFAT_PROGRAMS_OPTION_HELP_H
 #define MAFAT_PROGRAMS_OPTION_HELP_H
@@ -14,16 +15,16 @@
 
 enum { OPTION_HELP_WIDTH = 80 };
 
-/* A row, or a second form of it. */
+/* The help of a row, or of a second form of its option. */
 struct option_entry {
   const char *name, *argument, *help, *variable;
-  const char *brief; /* the line of --help; NULL: in --help=all alone */
+  const char *brief; /* the line of --help; NULL: only --help=all has the option */
   char letter;
   unsigned programs;
-  bool own;          /* the help is of this program, not of all that have the row */
+  bool own;          /* the help is for this program only, not for all that have the row */
 };
 
-/* "  --name ARGUMENT     text", the lines of the text below each other from that column on. */
+/* Prints " --name ARGUMENT text". Further lines of the text begin at the same column. */
 static inline void option_help_print_text(const struct option_entry *e, const char *help,
                                           int column)
 {
@@ -43,7 +44,7 @@ static inline void option_help_print(const struct option_entry *e, int column)
   if (e->variable) printf("%*sdefault: the environment's %s\n", column, "", e->variable);
 }
 
-/* Words of a text from this column on, in as many lines as they need. */
+/* Prints the words of a text from this column on, in as many lines as they need. */
 static inline void option_help_wrap(const char *text, int column)
 {
   int at = 0;
@@ -59,12 +60,13 @@ static inline void option_help_wrap(const char *text, int column)
   putchar('\n');
 }
 
-/* A walk through the rows of a program: the entry that is being put together, and what takes it. */
+/* A walk through the rows of a program. Each entry is collected from several lines of options.def
+ * and then passed to `emit`. */
 struct option_walk {
   unsigned program;
   void (*emit)(struct option_walk *w);
   struct option_entry entry;
-  const char *title; /* of the group; NULL once it has been printed */
+  const char *title; /* heading of the group; NULL once it has been printed */
 };
 
 static __attribute__((noinline, unused)) void option_walk_end_entry(struct option_walk *w)

@@ -1,18 +1,17 @@
-/* The rows of options.def as a static table `options_table` of the struct OPTIONS_STRUCT, with a
- * constant OPTION_id for each. The includer defines both the struct and the section. A program with
- * one section has no use for PROGRAMS. Included by programs/annotate/annotate.c,
- * programs/make_weights/make_weights.c, programs/pack_weights/pack_weights.c and
- * programs/run_inference/options.c. */
+/* Defines, from options.def, the static table `options_table` for the struct OPTIONS_STRUCT, and
+ * a constant OPTION_id for each row. The includer must define OPTIONS_STRUCT and the section of
+ * options.def. Included by programs/annotate/annotate.c, programs/make_weights/make_weights.c,
+ * programs/pack_weights/pack_weights.c and programs/run_inference/options.c. */
 #include "programs/shared/option.h"
 
 #ifndef RUN /* programs: bits of mafat_option.programs */
 #define RUN 1
 #define SERVE 2
 #define RANKS 4
-#define ANY 7 /* of a section that is a program's own */
+#define ANY 7 /* for a section that only one program has */
 #endif
 
-/* The texts side by side, each at an offset that is known as this is compiled. */
+/* All texts of the rows, one after the other, so that the compiler knows their offsets. */
 static const struct options_texts {
 #define OPTION(id, name, letter, type, usual, argument, values, expects, ...) \
   char name_##id[sizeof name], argument_##id[sizeof argument], values_##id[sizeof values], \

@@ -1,19 +1,21 @@
-/* Draws one progress line on a terminal. Called by programs with long work. */
+/* Draws one progress line on a terminal. Called by programs/make_weights/numbers.c,
+ * programs/pack_weights/pack_weights.c and programs/run_inference. Writes to standard error;
+ * keeps its state in static variables. */
 #include "programs/shared/progress.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-enum { WIDTH = 30 }; /* of the bar */
+enum { WIDTH = 30 }; /* characters of the bar */
 
-/* One for the process, which has one standard error. */
+/* The state of the only bar, since a process has one standard error. */
 static struct {
   const char *what; /* label; NULL: no bar is shown */
-  int shown;        /* percent, or count */
+  int shown;        /* percent, or the item's number */
 } bar;
 bool mafat_progress_is_shown;
 
-/* Writes unbuffered, without the code of stdio. */
+/* Writes without stdio, so that stdio's code does not become resident. */
 static void put(const char *text, int length)
 {
   mafat_progress_is_shown = true;

@@ -1,13 +1,15 @@
-/* Progress of long work, for terminals: one line of standard error, overwritten as work goes on and
- * erased at the end. Nothing is written if standard error is no terminal. Only one at a time: any
- * other output erases it first. Allocates nothing. Included by programs/make_weights/numbers.c,
- * programs/pack_weights/pack_weights.c and programs/run_inference. */
+/* Shows the progress of long work on a terminal: one line of standard error, which is overwritten
+ * as work goes on and erased at the end. Writes nothing if standard error is not a terminal.
+ * There is one line at a time; other output must erase it first. Allocates nothing. Included by
+ * programs/make_weights/numbers.c, programs/pack_weights/pack_weights.c and
+ * programs/run_inference. */
 #ifndef MAFAT_PROGRAMS_SHARED_PROGRESS_H
 #define MAFAT_PROGRAMS_SHARED_PROGRESS_H
 
 #include <stdbool.h>
 
-/* what: name of the work, such as "packing"; must be valid until the end. quiet: shows nothing. */
+/* Begins. what: name of the work, such as "packing"; the string must stay valid until the end.
+ * quiet: nothing is shown. */
 void mafat_progress_begin(const char *what, bool quiet);
 /* share: 0 to 1. The line changes with each percent. */
 void mafat_progress_show(double share);
@@ -16,8 +18,8 @@ void mafat_progress_count(int n, int all);
 /* true if a line is shown */
 extern bool mafat_progress_is_shown;
 void mafat_progress_wipe(void);
-/* Erases the line until the next share. If none is shown, as in nearly every run, no code of
- * progress.c is called, so none of it becomes resident. */
+/* Erases the line; the next call of mafat_progress_show draws it again. If no line is shown, as
+ * in nearly every run, this calls no code of progress.c, so none of it becomes resident. */
 static inline void mafat_progress_erase(void)
 {
   if (mafat_progress_is_shown) mafat_progress_wipe();

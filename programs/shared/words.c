@@ -1,4 +1,5 @@
-/* Parses sizes and lists in option values. Called by option.c and mafat_serve/route.c. */
+/* Parses sizes, speeds and links in option values. Called by option.c and mafat_serve/route.c.
+ * Touches only its arguments. */
 #include "programs/shared/words.h"
 
 #include "programs/shared/decimal.h"
@@ -30,7 +31,7 @@ bool mafat_words_size(const char *text, size_t *bytes)
   return true;
 }
 
-/* Copies the next comma-separated value to `word` and moves *text past it. False: the value is
+/* Copies the text up to the next comma to `word` and moves *text there. Returns false if it is
  * empty or too long. */
 static bool next_word(const char **text, char *word, size_t bytes)
 {

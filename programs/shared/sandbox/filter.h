@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* What the process may do in addition to reading files, waiting and computing. */
+/* Permissions of the process in addition to reading files, waiting and computing. */
 struct mafat_filter_permissions {
   bool opening; /* start threads, create rings (io_uring, AIO), install another filter */
   bool outputs; /* create, rename and remove files */

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* What the process may do in addition to reading files and writing to open descriptors. */
+/* Permissions of the process in addition to reading files and writing to open descriptors. */
 struct mafat_sandbox_permissions {
   const char *const *outputs; /* (n_outputs) paths of files to be written */
   int n_outputs;

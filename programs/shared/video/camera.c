@@ -1,4 +1,5 @@
-/* Opens a Video4Linux camera and takes frames. Called by programs/run_inference/video.c. */
+/* Opens a Video4Linux camera and gets its frames. Called by programs/run_inference/video.c. Opens
+ * and maps the device; mafat_camera_close releases both. */
 #include "include/mafat_video.h"
 #include "programs/shared/video/camera.h"
 
@@ -13,13 +14,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A frame at work, two that are filled meanwhile. */
+/* Buffers to ask for: one frame is in use while two are filled. Times are milliseconds. */
 enum {
   WANTED_BUFFERS = 3, LEAST_BUFFERS = 2, PATIENCE_MS = 10000, SLICE_MS = 250, PAUSE_MS = 10,
   PAGE = 4096
 };
 
-/* Formats of the driver's, the ones that cost least first. */
+/* Formats of the driver that can be used, the ones that cost least first. */
 static const struct {
   __u32 code;
   const char *name;
@@ -67,7 +68,8 @@ static const char *name_of(__u32 code)
   return NULL;
 }
 
-/* Asks for it; the driver's answer is another where it cannot. */
+/* Asks the driver for the format. Returns false if it chose another one, as it does when it lacks
+ * it. */
 static bool set_format(const struct mafat_camera *c, struct v4l2_format *f, __u32 code,
                        const struct mafat_frame_facts *request)
 {
@@ -109,7 +111,7 @@ static int choose_format(struct mafat_camera *c, const char *request, struct v4l
       "%s: expected a camera of yuv420p, nv12, yuyv, rgb24 or mjpeg, found none of them", c->path);
 }
 
-/* Takes the format as the model sees frames: rows without gaps. */
+/* Takes over the driver's format, if its frames are what the model reads: rows without gaps. */
 static int take_format(struct mafat_camera *c, const struct v4l2_format *f,
                        struct mafat_diagnostic *d)
 {
@@ -217,22 +219,22 @@ static double now_ms(void)
   return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
-/* false: no frame is there. Of a device that is in trouble, or gone, taking one tells more. */
+/* Waits until a frame is ready. Returns false after the time. If the device has an error or is
+ * gone, returns true, and getting a frame then reports the reason. */
 static bool wait_for_frame(const struct mafat_camera *c, int milliseconds)
 {
   struct pollfd one = {.fd = c->fd, .events = POLLIN};
   return poll(&one, 1, milliseconds) == 1;
 }
 
-/* There was none, though something was said to be there: some drivers' errors. It is not asked
- * again at once. */
+/* Waits a little after the driver announced a frame and then had none, as some do after errors. */
 static int pause_for_frame(void)
 {
   poll(NULL, 0, PAUSE_MS);
   return MAFAT_OK;
 }
 
-/* Takes one that is there into c->held; what the driver calls damaged goes back. */
+/* Gets a ready frame into c->held. A frame that the driver marks as damaged is given back. */
 static int take_frame(struct mafat_camera *c, size_t *n, long long *lost,
                       struct mafat_diagnostic *d)
 {
@@ -244,7 +246,7 @@ static int take_frame(struct mafat_camera *c, size_t *n, long long *lost,
     return mafat_fail(d, MAFAT_EIO, "%s: damaged: the driver's buffer %u is none", c->path,
                       b.index);
   if (c->counted && b.sequence - c->next < 1u << 31)
-    *lost += b.sequence - c->next; /* frames may go back to be counted from 0 */
+    *lost += b.sequence - c->next; /* a driver may begin again to count frames from 0 */
   c->counted = true;
   c->next = b.sequence + 1;
   size_t bytes = b.bytesused && c->varies ? b.bytesused : c->frame_bytes;
@@ -268,7 +270,8 @@ int mafat_camera_next(struct mafat_camera *c, unsigned char **frame, size_t *n, 
   *lost = 0;
   *n = 0;
   while (code == MAFAT_OK && !*stop && *n == 0) {
-    bool late = now_ms() >= ends_ms; /* before it is looked: this process may have been stopped */
+    /* computed before waiting, since this process may have been stopped */
+    bool late = now_ms() >= ends_ms;
     if (wait_for_frame(c, SLICE_MS)) code = take_frame(c, n, lost, d);
     if (code == MAFAT_OK && *n == 0 && late && !*stop)
       code = mafat_fail(d, MAFAT_EIO,

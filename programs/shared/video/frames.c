@@ -1,4 +1,5 @@
-/* Reads frames from a pipe or file. Called by programs/run_inference/video.c. */
+/* Reads video frames from a pipe or file. Called by programs/run_inference/video.c. Waits at the
+ * descriptor, and drops a regular file's pages from the page cache. */
 #include "include/mafat_video.h"
 #include "programs/shared/video/frames.h"
 
@@ -11,14 +12,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HEADER_MOST = 1024 }; /* of a line of y4m */
+enum { HEADER_MOST = 1024 }; /* bytes of a line of y4m */
 static const char name[] = "standard input";
 
 /* ---- bytes ---- */
 
-/* Reads up to n bytes. Returns their number, 0 at the end or after a stop, -1 with errno. A signal
- * just before the wait does not end it, so waits are short. Also waits on a pipe that another
- * process has made non-blocking. */
+/* Reads up to n bytes. Returns their number; 0: the end, or *stop became nonzero; -1: see errno.
+ * A signal that arrives just before the wait does not interrupt it, so each wait is short. Works
+ * also if another process has made the pipe non-blocking. */
 static ssize_t read_some(const struct mafat_frames *f, unsigned char *to, size_t n,
                          const volatile int *stop)
 {
@@ -33,7 +34,8 @@ static ssize_t read_some(const struct mafat_frames *f, unsigned char *to, size_t
   return 0;
 }
 
-/* Up to n, less at the end, with errno 0, or where it is to stop; -1: errno. */
+/* Reads n bytes, or fewer at the end or if *stop became nonzero. Returns their number; errno is 0
+ * if the end was reached. -1: see errno. */
 static ssize_t read_bytes(const struct mafat_frames *f, unsigned char *to, size_t n,
                           const volatile int *stop)
 {
@@ -55,8 +57,8 @@ static int refuse_read(struct mafat_diagnostic *d)
   return mafat_fail(d, MAFAT_EIO, "%s: cannot read frames: %s", name, strerror(errno));
 }
 
-/* A line without its newline. *length: HEADER_MOST of a longer one. False at the end of what there
- * is, or errno. */
+/* Reads a line without its newline. *length is HEADER_MOST if it is longer. Returns false at the
+ * end (errno 0) or after an error (errno). */
 static bool read_line(const struct mafat_frames *f, char line[HEADER_MOST], size_t *length,
                       const volatile int *stop)
 {
@@ -72,7 +74,8 @@ static bool read_line(const struct mafat_frames *f, char line[HEADER_MOST], size
 
 static const char magic[] = "YUV4MPEG2";
 
-/* A number, not above `most`, up to what is no digit; -1: there is none. */
+/* Reads digits and moves *text after them. Returns the number; -1: no digits, or it is above
+ * `most`. */
 static int read_number(const char **text, const char *end, int most)
 {
   int n = 0, digits = 0;
@@ -104,7 +107,7 @@ static bool read_rate(struct mafat_frame_rate *rate, const char *word, const cha
   return true;
 }
 
-/* The position of chroma samples is ignored. */
+/* Checks the y4m word for the colour format. The position of chroma samples is ignored. */
 static int check_colours(const char *word, const char *end, struct mafat_diagnostic *d)
 {
   static const char *const known[] = {"420", "420jpeg", "420mpeg2", "420paldv"};
@@ -116,7 +119,7 @@ static int check_colours(const char *word, const char *end, struct mafat_diagnos
       (int)(end - word < 40 ? end - word : 40), word);
 }
 
-/* A word of the header: a letter and what it says. */
+/* Reads one word of the header: a letter and its value. */
 static int take_word(struct y4m_header *h, const char *word, const char *end,
                      struct mafat_diagnostic *d)
 {
@@ -128,7 +131,7 @@ static int take_word(struct y4m_header *h, const char *word, const char *end,
   case 'F': good = read_rate(&h->rate, value, end); break;
   case 'C': return check_colours(value, end, d);
   case 'X': h->full = h->full || is_text(value, end, "COLORRANGE=FULL"); break;
-  default: break; /* interlacing, shape of pixels */
+  default: break; /* interlacing and the shape of pixels are ignored */
   }
   return good ? MAFAT_OK
               : mafat_fail(d, MAFAT_EFORMAT, "%s: damaged y4m header: found %.*s", name,
@@ -170,7 +173,7 @@ static int open_y4m(struct mafat_frames *f, struct mafat_diagnostic *d)
                     length ? "the end of it" : "nothing");
 }
 
-/* Reads the header of a frame; 0 at the end of the stream. */
+/* Reads the header of a frame. *more: false at the end of the stream or if *stop became nonzero. */
 static int read_frame_header(struct mafat_frames *f, bool *more, const volatile int *stop,
                              struct mafat_diagnostic *d)
 {
@@ -184,7 +187,7 @@ static int read_frame_header(struct mafat_frames *f, bool *more, const volatile 
   errno = 0;
   bool whole = (size_t)got == length && memcmp(line, usual, length - 1) == 0 &&
                line[length - 1] == ' ' && read_line(f, line, &length, stop) && length < HEADER_MOST;
-  *more = !(stop && *stop); /* the rest of the line was not waited for */
+  *more = !(stop && *stop); /* after a stop the rest of the line is not read */
   if (whole || !*more) return MAFAT_OK;
   return errno ? refuse_read(d)
                : mafat_fail(
@@ -217,7 +220,8 @@ int mafat_frames_open(struct mafat_frames *f, int fd, const char *video, struct 
 
 /* ---- the next one ---- */
 
-/* Drops read pages of a file from the page cache, since they are not read again. */
+/* Drops the pages of the file that were read from the page cache, since they are not needed
+ * again. */
 static void mind_page_cache(const struct mafat_frames *f)
 {
   if (f->is_file) posix_fadvise(f->fd, 0, lseek(f->fd, 0, SEEK_CUR), POSIX_FADV_DONTNEED);
@@ -239,7 +243,7 @@ static int read_raw(struct mafat_frames *f, unsigned char *capacity, size_t *n,
                     name, f->n, f->frame_bytes, got);
 }
 
-/* More of what comes, where all of it was taken; *end: there is none. */
+/* If all bytes of f->ahead are used, reads more. *end: there are none, or *stop became nonzero. */
 static int read_ahead(struct mafat_frames *f, bool *end, const volatile int *stop,
                       struct mafat_diagnostic *d)
 {
@@ -253,7 +257,7 @@ static int read_ahead(struct mafat_frames *f, bool *end, const volatile int *sto
   return MAFAT_OK;
 }
 
-/* Zeros that fill up the picture before. */
+/* Skips zeros, with which some writers pad the picture before. */
 static void skip_filling(struct mafat_frames *f)
 {
   while (f->begin < f->end && f->ahead[f->begin] == 0) f->begin++;

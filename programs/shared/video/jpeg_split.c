@@ -1,4 +1,4 @@
-/* Finds the end of a JPEG in a stream. Called by frames.c. */
+/* Finds the end of a JPEG in a stream. Called by frames.c. Touches only its arguments. */
 #include "programs/shared/video/jpeg_split.h"
 
 #include <string.h>
@@ -11,10 +11,10 @@ static void damage(struct mafat_jpeg_split *s, unsigned char found)
   s->found = found;
 }
 
-/* The second byte of a marker. */
+/* Handles the second byte of a marker. */
 static void take_code(struct mafat_jpeg_split *s, unsigned char c)
 {
-  if (c == 0xff) return; /* filled up */
+  if (c == 0xff) return; /* FF may be repeated before a marker's code */
   if (c == EOI) s->ended = true;
   else if (c == TEM || (c >= RST0 && c <= RST7)) s->at = MAFAT_JPEG_AT_MARKER;
   else if (c == 0 || c == SOI) damage(s, c);
@@ -44,12 +44,12 @@ static void take_byte(struct mafat_jpeg_split *s, unsigned char c)
     return;
   case MAFAT_JPEG_AT_LENGTH_LOW:
     s->left += c;
-    if (s->left < 2) damage(s, c); /* it counts itself */
+    if (s->left < 2) damage(s, c); /* the length includes its own two bytes */
     s->left -= 2;
     s->at = s->left ? MAFAT_JPEG_IN_SEGMENT : s->scans ? MAFAT_JPEG_IN_SCAN : MAFAT_JPEG_AT_MARKER;
     return;
-  case MAFAT_JPEG_IN_SCAN_CODE: /* filled up before a marker, the scan goes on behind a restart as
-                                   without that */
+  /* The scan goes on after FF 00, which stands for a byte FF, and after a restart marker. */
+  case MAFAT_JPEG_IN_SCAN_CODE:
     if (c == 0xff) return;
     s->at = MAFAT_JPEG_AT_CODE;
     if (c == 0 || (c >= RST0 && c <= RST7)) s->at = MAFAT_JPEG_IN_SCAN;
@@ -59,7 +59,7 @@ static void take_byte(struct mafat_jpeg_split *s, unsigned char c)
   }
 }
 
-/* Skips data that needs no look at each byte, and returns its length. */
+/* Skips bytes that need not be parsed one by one, and returns their number. */
 static size_t skip(struct mafat_jpeg_split *s, const unsigned char *bytes, size_t n)
 {
   if (s->at == MAFAT_JPEG_IN_SEGMENT) {

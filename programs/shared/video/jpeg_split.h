@@ -1,5 +1,5 @@
 /* Finds the end of a JPEG in bytes that arrive in parts: follows the markers and skips the data
- * between them. Pure. Included by frames.h. */
+ * between them. Touches only its arguments. Included by frames.h. */
 #ifndef MAFAT_PROGRAM_VIDEO_JPEG_SPLIT_H
 #define MAFAT_PROGRAM_VIDEO_JPEG_SPLIT_H
 

@@ -1,4 +1,5 @@
-/* Draws boxes on frames and writes y4m. Called by programs/run_inference/video.c for --overlay. */
+/* Draws boxes on frames and writes the frames as y4m. Called by programs/run_inference/video.c
+ * for --overlay. Changes the frame; writes to an open descriptor. */
 #include "include/mafat_video.h"
 #include "programs/shared/video/overlay.h"
 
@@ -26,7 +27,7 @@ static int write_bytes(const struct mafat_overlay *o, const unsigned char *bytes
       struct pollfd ready = {.fd = o->fd, .events = POLLOUT};
       if (poll(&ready, 1, -1) >= 0 || errno == EINTR) continue;
     }
-    if (done == 0) errno = EIO; /* a device that takes nothing would be asked for ever */
+    if (done == 0) errno = EIO; /* otherwise a device that accepts nothing would be tried forever */
     if (done <= 0) return refuse(o, d);
     bytes += done;
     n -= (size_t)done;
@@ -43,7 +44,7 @@ int mafat_overlay_open(struct mafat_overlay *o, int fd, const char *path, const 
                                       [MAFAT_OVERLAY_RGB24] = "rgb24",
                                       [MAFAT_OVERLAY_JPEG] = "mjpeg"},
                            *const colours[] = {"420jpeg", "420jpeg", "422", "444", "420jpeg"};
-  enum { USUAL_RATE = 25 }; /* ffmpeg's, of raw frames */
+  enum { USUAL_RATE = 25 }; /* the rate that ffmpeg assumes for raw frames */
   struct mafat_frame_facts facts = {.size = sizeof facts};
   char line[128];
   int code = mafat_frame_describe(frames, &facts, d), kind = 0;
@@ -66,7 +67,7 @@ int mafat_overlay_open(struct mafat_overlay *o, int fd, const char *path, const 
 /* ---- drawing ---- */
 
 struct overlay_rect {
-  int x0, y0, x1, y1; /* ends excluded */
+  int x0, y0, x1, y1; /* x1 and y1 are excluded */
 };
 
 struct colour {
@@ -78,7 +79,7 @@ static unsigned char byte_of(double x)
   return (unsigned char)(x < 0 ? 0 : x > 255 ? 255 : x + .5);
 }
 
-/* BT.601. */
+/* Converts a colour by BT.601; full: to full range. */
 static void find_yuv(const unsigned char *rgb, unsigned char *yuv, bool full)
 {
   const double y = .299 * rgb[0] + .587 * rgb[1] + .114 * rgb[2], u = (rgb[2] - y) / 1.772,
@@ -100,7 +101,8 @@ static struct colour colour_of(const struct mafat_overlay *o, int class_id)
   return c;
 }
 
-/* A rectangle of samples, `step` bytes apart, in a plane whose rows are `row` bytes long. */
+/* Fills a rectangle of samples. Samples are `step` bytes apart, and the plane's rows `row` bytes
+ * long. */
 static void fill(unsigned char *plane, size_t row, int step, struct overlay_rect r,
                  unsigned char value)
 {
@@ -108,7 +110,8 @@ static void fill(unsigned char *plane, size_t row, int step, struct overlay_rect
     for (int x = r.x0; x < r.x1; x++) plane[(size_t)y * row + (size_t)(x * step)] = value;
 }
 
-/* The rectangle in chroma samples of two by two, or two by one, pixels. */
+/* Returns the rectangle in chroma samples, each of which covers two columns and, if `rows`, two
+ * rows of pixels. */
 static struct overlay_rect halved(struct overlay_rect r, bool rows)
 {
   return (struct overlay_rect){r.x0 / 2, rows ? r.y0 / 2 : r.y0, (r.x1 + 1) / 2,
@@ -138,11 +141,11 @@ static void fill_rect(const struct mafat_overlay *o, unsigned char *frame, struc
   case MAFAT_OVERLAY_RGB24:
     for (int i = 0; i < 3; i++) fill(frame + i, 3 * w, 3, r, c->rgb[i]);
     return;
-  case MAFAT_OVERLAY_JPEG: return; /* row by row, below */
+  case MAFAT_OVERLAY_JPEG: return; /* draw_on_row() draws on JPEGs */
   }
 }
 
-/* A pixel inside [0, most], wherever the box is. */
+/* Returns the coordinate as an integer inside [0, most]. */
 static int clip(float x, int most)
 {
   return x > (float)most ? most : x > 0 ? (int)x : 0;
@@ -156,7 +159,8 @@ static struct overlay_rect both(struct overlay_rect a, struct overlay_rect b)
 
 enum { SIDES = 4 };
 
-/* Lines inside the box, on even pixels, where chroma is. */
+/* Finds the four lines of the box. They are inside it and begin at even pixels, where chroma
+ * samples are. */
 static void find_sides(const struct mafat_overlay *o, const struct mafat_detection *b,
                        struct overlay_rect sides[SIDES])
 {
@@ -180,7 +184,7 @@ static void draw_box(const struct mafat_overlay *o, unsigned char *frame,
 
 /* ---- frames ---- */
 
-/* n samples, each `step` bytes behind the other. */
+/* Writes n samples that are `step` bytes apart. */
 static int write_plane(struct mafat_overlay *o, const unsigned char *from, size_t step, size_t n,
                        struct mafat_diagnostic *d)
 {
@@ -195,7 +199,8 @@ static int write_plane(struct mafat_overlay *o, const unsigned char *from, size_
   return code;
 }
 
-/* Weights of red, green and blue for Y, U and V, in units of 2^-16, and the offset, by range. */
+/* Weights of red, green and blue for Y, U and V, in units of 2^-16, and the value to add: [0]
+ * limited range, [1] full range. */
 static const int weights[2][3][4] = {
     {{16829, 33039, 6416, 16}, {-9714, -19070, 28784, 128}, {28784, -24103, -4681, 128}},
     {{19595, 38470, 7471, 0}, {-11059, -21709, 32768, 128}, {32768, -27439, -5329, 128}}};
@@ -209,7 +214,7 @@ static unsigned char of_rgb(const unsigned char *rgb, const int *k)
   return (unsigned char)(sum > 255 ? 255 : sum);
 }
 
-/* Red, green and blue become Y, U or V: each pass makes one of them. */
+/* Converts n pixels to one plane, Y, U or V (`which` 0, 1 or 2), and writes it. */
 static int write_of_rgb(struct mafat_overlay *o, const unsigned char *rgb, int which, size_t n,
                         struct mafat_diagnostic *d)
 {
@@ -244,14 +249,14 @@ static int write_planes(struct mafat_overlay *o, const unsigned char *frame,
   case MAFAT_OVERLAY_RGB24:
     for (int i = 0; i < 3 && code == MAFAT_OK; i++) code = write_of_rgb(o, frame, i, pixels, d);
     return code;
-  case MAFAT_OVERLAY_JPEG: break; /* has no planes */
+  case MAFAT_OVERLAY_JPEG: break; /* write_jpeg() writes JPEGs */
   }
   return code;
 }
 
 /* ---- JPEGs ---- */
 
-/* A picture that comes row by row. */
+/* The state of writing a JPEG, which is decoded row by row. */
 struct overlay_rows {
   struct mafat_overlay *o;
   const struct mafat_detections *detections;
@@ -271,7 +276,8 @@ static void draw_on_row(const struct overlay_rows *r, unsigned char *rgb, int y)
   }
 }
 
-/* Mean colour of two by two pixels, with the row above. */
+/* Stores the mean chroma of each two by two pixels. An odd row is averaged with the values of the
+ * row above. */
 static void take_chroma(const struct overlay_rows *r, const unsigned char *rgb, int y)
 {
   const int w = r->o->width, half = (w + 1) / 2;
@@ -319,7 +325,8 @@ static int write_jpeg(struct mafat_overlay *o, struct mafat_model *model,
   return code ? code : write_bytes(o, rows.chroma[0], 2 * quarter, d);
 }
 
-/* Before anything of the frame is written. */
+/* Checks that the buffer has space for chroma after the JPEG, before any byte of the frame is
+ * written. */
 static int check_room(const struct mafat_overlay *o, const struct mafat_overlay_frame *f,
                       struct mafat_diagnostic *d)
 {
@@ -344,6 +351,7 @@ int mafat_overlay_write(struct mafat_overlay *o, struct mafat_model *model,
   if (code) return code;
   if (o->kind == MAFAT_OVERLAY_JPEG) return write_jpeg(o, model, frame, detections, d);
   for (size_t i = detections ? detections->n : 0; i-- > 0;)
-    draw_box(o, frame->bytes, &detections->list[i]); /* the surest above all */
+    /* backwards, so that the most confident box is on top */
+    draw_box(o, frame->bytes, &detections->list[i]);
   return write_planes(o, frame->bytes, d);
 }
