@@ -95,13 +95,14 @@ timeout 20 "$build/run_inference" --predict --decode none c.onnx >out 2>err
 code=$?; expect 'asked without them' 0
 for kind in folder pipe device; do # the same for small files: unit test a_file_beside_is_regular
   mkdir "its-$kind" && cp c.onnx "its-$kind"
+  text='numbers.bin: expected a regular file'
   case $kind in
   folder) mkdir its-folder/numbers.bin ;;
   pipe) mkfifo its-pipe/numbers.bin ;;
-  device) ln -s /dev/zero its-device/numbers.bin ;;
+  device) ln -s /dev/zero its-device/numbers.bin && text='inside the model'"'"'s folder, found "numbers.bin"' ;;
   esac
-  run "its-$kind/c.onnx" c.packed; expect "numbers in a $kind" 2 'numbers.bin: expected a regular file'
-  infer x.raw "its-$kind/c.onnx"; expect "run with numbers in a $kind" 2 'numbers.bin: expected a regular file'
+  run "its-$kind/c.onnx" c.packed; expect "numbers in a $kind" 2 "$text"
+  infer x.raw "its-$kind/c.onnx"; expect "run with numbers in a $kind" 2 "$text"
 done
 timeout 20 "$build/run_inference" --predict /dev/stdin < <(cat a.tflite) >out 2>err
 code=$?; expect 'a TFLite model in a pipe' 0
