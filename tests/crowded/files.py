@@ -271,7 +271,7 @@ def write(folder, names=None):
             with open(path + ".part", "wb") as file:
                 file.write(make())
             os.rename(path + ".part", path)
-    return [os.path.join(folder, name) for name in (names or FILES)]
+    return [os.path.join(folder, name) for name in (FILES if names is None else names)]
 
 
 def command(path):
