@@ -1,6 +1,7 @@
-/* Opens, runs and closes models: implements include/mafat.h. Called by programs/, examples/
- * and darknet_patch/, by the Python bindings, and by other files of api/ (facts.c, frames.c,
- * inputs.c, ports.c). Reads files, maps and locks memory, starts threads. */
+/* Opens, runs and closes models: implements include/mafat.h. Called by programs/, examples/,
+ * darknet_patch/ and the Python bindings, by other files of api/ (facts.c, frames.c, inputs.c,
+ * ports.c), and by base/sized.c for the version. Reads files, maps and locks memory, starts
+ * threads. */
 #include "api/model.h"
 
 #include "predictor/cost/paper.h"

@@ -1,4 +1,5 @@
-/* Counts the memory of reading a model against a limit. Called by the readers (base/, formats/). */
+/* Counts the memory of reading a model against a limit. Called by the readers (base/, formats/),
+ * and by api/dry_run.c and api/model.c for the peak. */
 #include "base/allowance.h"
 
 #include <stdint.h>

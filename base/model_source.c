@@ -1,7 +1,5 @@
-/* Opens, identifies and reads one file of a model. Called by api/model_files.c and
- * api/model_paths.c, which open it, and by the readers and weight loaders (base/, formats/,
- * api/packing, runner/weights). Opens file descriptors and allocates; drops pages from the page
- * cache. */
+/* Opens, identifies and reads one file of a model. Called by api/, by the readers (base/, formats/)
+ * and by runner/weights. Opens file descriptors and allocates; drops pages from the page cache. */
 #include "base/model_source.h"
 
 #include "base/open_file.h"

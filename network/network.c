@@ -1,6 +1,6 @@
-/* Networks: closing and shortening them, requesting outputs, and checking operands. Called by
- * the readers in formats/, by api/, and by code in predictor/, runner/ and search/ that follows
- * sources; programs/make_weights closes networks. Frees networks, and allocates lists of
+/* Networks: closing and shortening them, requesting outputs, and checking operands. Called by the
+ * readers in formats/, by api/, by code in predictor/, runner/ and search/ that follows sources,
+ * and by programs/make_weights to close networks. Frees networks, and allocates lists of
  * outputs. */
 #include "network/network.h"
 

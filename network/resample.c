@@ -1,5 +1,5 @@
-/* Coordinates, taps and weights of interpolation along an axis. Called by the kinds' files of
- * resample and by the kernels (runner/kernels/integer_functions.h). Pure functions. */
+/* Coordinates, taps and weights of interpolation along an axis. Called by
+ * network/kinds/resample.c and by the files of that name in runner/engine/kinds. Pure functions. */
 #include "network/resample.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Reads NodeProto and AttributeProto. Called by formats/onnx/graph.c; the other files of
- * formats/onnx look up attributes here. Allocates in the model's memory. */
+/* Reads NodeProto and AttributeProto. Called by formats/onnx: graph.c reads nodes, and the other
+ * files look up attributes. Allocates in the model's memory. */
 #include "formats/onnx/reader.h"
 
 #include <string.h>

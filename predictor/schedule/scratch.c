@@ -1,7 +1,6 @@
 /* Plans the scratch of a step: calls the function of its innermost layer's kind. Called by
- * predictor/layout/, predictor/planning/group_order.c, parts_order.c, parts_scratch.c and
- * search/best/costs.c; the functions that append memory to a record, by predictor/kinds/. Fills the
- * caller's record; allocates nothing. */
+ * predictor/layout, predictor/planning, predictor/schedule and search/best/costs.c, and by
+ * predictor/kinds to append memory to a record. Fills the caller's record; allocates nothing. */
 #include "predictor/schedule/scratch.h"
 
 #include "predictor/plan/fusion.h"

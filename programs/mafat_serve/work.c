@@ -1,5 +1,5 @@
 /* Runs jobs one at a time and writes their answers. Called by mafat_serve.c, whose main thread runs
- * the jobs; connection_pool.c writes its answer through it. Runs the model, reads and overwrites
+ * the jobs, and by connection_pool.c to write its own answers. Runs the model, reads and overwrites
  * the bodies' files, allocates. */
 #include "programs/mafat_serve/work.h"
 

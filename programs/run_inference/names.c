@@ -1,5 +1,5 @@
-/* Reads class names, one a line. Called by run_inference.c, output.c and programs/mafat_serve.
- * Opens the file and allocates. */
+/* Reads class names, one a line. Called by programs/run_inference and programs/mafat_serve. Opens
+ * the file and allocates. */
 #include "programs/run_inference/names.h"
 
 #include "base/mebibytes.h"

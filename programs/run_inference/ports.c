@@ -1,5 +1,5 @@
-/* Handles --input and --dump-output: names, files and their types. Called by run_inference.c and
- * predict.c; output.c and the plan reports print its names. */
+/* Handles --input and --dump-output: names, files and their types. Called by the files of
+ * programs/run_inference that read inputs, write dumps or print names. */
 #include "programs/run_inference/ports.h"
 
 #include "base/part.h"

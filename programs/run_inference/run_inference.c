@@ -1,6 +1,6 @@
 /* run_inference: runs a network on pictures inside a memory budget, or predicts what that costs.
- * Called by main.c; mafat_ranks and video.c use its functions. The model
- * is opened, then run picture by picture. Uses only the public header of the library. */
+ * Called by main.c, video.c and programs/mafat_ranks. The model is opened, then run picture by
+ * picture. Uses only the public header of the library. */
 #include "include/mafat.h"
 #include "programs/shared/progress.h"
 #include "programs/run_inference/output.h"

@@ -1,5 +1,6 @@
-/* Writes messages about command lines that getopt_long rejects. Called by option.c, mafat doctor,
- * memory_limit and swap_cost. Reads getopt's optopt and optind; prints nothing. */
+/* Writes messages about command lines that getopt_long rejects. Called by option.c,
+ * programs/mafat/doctor.c, programs/memory_limit and programs/swap_cost. Reads getopt's optopt and
+ * optind; prints nothing. */
 #include "programs/shared/refused_option.h"
 
 #include <stdbool.h>

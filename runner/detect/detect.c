@@ -1,7 +1,6 @@
 /* Decodes the outputs of a network into boxes or classes. Called by api/model.c after a run, by
- * api/facts.c and runner/detect/heads/heads.c for facts, and by programs, which free detections.
- * The heads that it calls (runner/engine/kinds, runner/detect/heads) report boxes to its
- * mafat_decoding_ functions. Allocates the result, which the caller frees by
+ * api/facts.c for facts, by the heads (runner/detect/heads, runner/engine/kinds) to report boxes,
+ * and by programs/ to free detections. Allocates the result, which the caller frees by
  * mafat_detections_close; collects boxes in the caller's memory. */
 #include "runner/detect/detect.h"
 

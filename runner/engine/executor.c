@@ -1,7 +1,7 @@
-/* Runs plans step by step. Called by api/, runner/calibrate/ and programs/mafat_ranks/; the input
- * sources in runner/image/, which it calls, call its mafat_executor_set_ functions. Opening
- * allocates, maps the arena and starts threads; closing frees them. A run allocates nothing; it may
- * read weights from files, and calls the sources, the watch and the exchange of ranks. */
+/* Runs plans step by step. Called by api/, runner/calibrate/ and programs/mafat_ranks/, and by the
+ * input sources in runner/image/ to set rows of the input. Opening allocates, maps the arena and
+ * starts threads; closing frees them. A run allocates nothing; it may read weights from files, and
+ * calls the sources, the watch and the exchange of ranks. */
 #include "runner/engine/executor.h"
 
 #include "predictor/plan/partition.h"

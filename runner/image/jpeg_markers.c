@@ -1,5 +1,5 @@
 /* Finds the scans of a JPEG and their tables, and judges whether they can be converted. Called by
- * runner/image/jpeg.c. Allocates; reads the file. */
+ * runner/image/jpeg.c and runner/image/jpeg_rows.c. Allocates; reads the file. */
 #include "runner/image/jpeg_scans.h"
 
 #include <errno.h>

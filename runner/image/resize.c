@@ -1,5 +1,5 @@
 /* Computes the taps with which an axis is resized, and converts rows to grey. Called by
- * runner/image/image.c; bmp.c, frame.c, jpeg.c, pixels.c and ppm.c call the conversion to grey.
+ * runner/image: image.c computes taps, and the files that read pictures or pixels convert rows.
  * Touches only its arguments. */
 #include "runner/image/decoder.h"
 #include "runner/image/image.h"

@@ -1,5 +1,5 @@
 /* Determines the memory budget from the free memory of cgroups or the available memory of the
- * machine. Called by api/choose.c and api/dry_run.c if no budget was given, by
+ * machine. Called by api/choose.c and api/dry_run.c if no budget was given, by api/facts.c,
  * runner/calibrate/calibrate.c, runner/os/lock.c and programs/mafat/doctor.c. Reads /proc and /sys;
  * allocates nothing. */
 #include "runner/os/budget.h"

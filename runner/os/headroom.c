@@ -1,6 +1,6 @@
 /* Makes the kernel reclaim unused pages of the cgroup before the first run. Called by api/model.c
- * (once per model) and api/footprint.c (free memory). Maps and touches memory temporarily; reads
- * /proc/self/pagemap and the cgroup's files. */
+ * (once per model), and by api/footprint.c and api/model_files.c (free memory). Maps and touches
+ * memory temporarily; reads /proc/self/pagemap and the cgroup's files. */
 #include "runner/os/headroom.h"
 
 #include "runner/os/groups.h"

@@ -1,5 +1,5 @@
 /* Reads small files of /proc and /sys by line, without the C library's streams. Called by runner/os
- * and by `mafat doctor`. Opens and closes descriptors; allocates nothing. */
+ * and programs/mafat/doctor.c. Opens and closes descriptors; allocates nothing. */
 #include "runner/os/lines.h"
 
 #include <fcntl.h>

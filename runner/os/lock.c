@@ -1,6 +1,6 @@
 /* Locks memory against swapping, and decides whether to. Called by api/model.c (decision),
  * runner/engine/arena.c and runner/weights/weights_open.c (mappings), runner/os/own.c,
- * runner/os/process.c and `mafat doctor`. Uses mlock2 and temporary mappings. */
+ * runner/os/process.c and programs/mafat/doctor.c. Uses mlock2 and temporary mappings. */
 #include "runner/os/lock.h"
 
 #include "base/part.h"

@@ -1,6 +1,6 @@
 /* Measures this process (resident bytes, faults, swap) and controls which of its code pages are
- * resident. Called by api/, runner/ and by mafat_ranks and `mafat doctor`. Reads /proc; uses
- * madvise, mlock and mprotect on the program's own mappings. */
+ * resident. Called by api/, runner/, programs/mafat_ranks and programs/mafat/doctor.c. Reads /proc;
+ * uses madvise, mlock and mprotect on the program's own mappings. */
 #include "runner/os/process.h"
 
 #include "base/part.h"

@@ -1,7 +1,7 @@
 /* Loads the weights of each step during a run, and returns slices of them to the code that calls
- * kernels. Called by runner/engine/executor.c, files of runner/engine/kinds, and weights_open.c;
- * api/facts.c, programs/make_weights and programs/mafat_ranks ask it for numbers of bytes. Reads
- * files through the stream, and writes to the arena; allocates nothing. */
+ * kernels. Called by runner/engine/executor.c, runner/engine/kinds and weights_open.c, and for
+ * facts (bytes, methods of reading) by api/facts.c, programs/make_weights and programs/mafat_ranks.
+ * Reads files through the stream, and writes to the arena; allocates nothing. */
 #include "runner/weights/weights.h"
 
 #include "runner/weights/affine.h"

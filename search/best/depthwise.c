@@ -1,8 +1,8 @@
 /* Chooses how many rows of a depthwise layer are computed at a time inside the 1x1 convolution that
  * reads it. Each number is tried for all such layers at once, and the time and live bytes of each
  * layer are noted. Layers influence each other only through the size of the arena, so each layer
- * gets the fastest number whose live bytes fit. Called by search/best/best.c. Allocates from
- * request->options->heap. */
+ * gets the fastest number whose live bytes fit. Called by search/best/best.c and
+ * search/best/quick.c. Allocates from request->options->heap. */
 #include "search/best/depthwise.h"
 
 #include "predictor/cost/latency.h"

@@ -1,5 +1,5 @@
 /* Proposes sequences of groups by dynamic programming over cuts, from tables of costs. Called by
- * search/best/best.c. Allocates from request->options->heap. */
+ * search/best/best.c and search/best/quick.c. Allocates from request->options->heap. */
 #include "search/best/proposer.h"
 
 #include "predictor/plan/algorithms.h"

@@ -1,7 +1,6 @@
-/* Predicts bytes and time of candidates and maintains the Pareto front. Called by the searches
- * (search/best, fdt, least, motes, separable, smallest), and by api/ (choose.c, dry_run.c). The
- * front and its specs are in a heap of their own. Plans and layouts are in request->options->heap
- * and are freed at once. */
+/* Predicts bytes and time of candidates and maintains the Pareto front. Called by the searches in
+ * search/, and by api/choose.c and api/dry_run.c. The front and its specs are in a heap of their
+ * own. Plans and layouts are in request->options->heap and are freed at once. */
 #include "search/common/front.h"
 
 #include "predictor/cost/latency.h"

@@ -1,5 +1,5 @@
 /* Computes depthwise convolutions: alone, in place, and fused into the 1x1 convolution that reads
- * them. Called by conv.c; integer/conv.c calls mafat_conv_take_channels and mafat_conv_keep_rows. A
+ * them. Called by conv.c, and by integer/conv.c (mafat_conv_take_channels, mafat_conv_keep_rows). A
  * unit of work is a block of rows; in place, a channel block. Reads weights through runner/weights.
  * Writes the step's output and the worker's scratch, in the arena; allocates nothing. */
 #include "runner/engine/kinds/conv.h"
