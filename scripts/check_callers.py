@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the callers that opening comments name with the #include lines.
+"""Compares the callers that opening comments name with #include lines and calls.
 
 usage: check_callers.py [--missing] [FOLDER...]
 
@@ -12,7 +12,9 @@ Prints PATH: expected ..., found ... and exits with 1 if
     headers of its own folder, nor uses its names. For a .c file, headers that declare its functions
     count; called "through" a table, all headers of its top folder that it includes;
   - a folder (two levels) includes a header but is not named. "all" and "every" name every folder,
-    and more than six need no names.
+    and more than six need no names;
+  - a .c file that names callers leaves out a .c file of the product that uses its functions. Calls
+    "through" a table need no names, and "all" and "every" name every folder.
 """
 import collections
 import os
@@ -27,6 +29,15 @@ NAME = re.compile(r"(?<![\w/.-])(?:[\w-]+/)*(?:[\w-]+\.(?:c|h|hpp|def)|[\w-]+/|(
 ASIDE = re.compile(r",?\s(?:(?:through|which|after)\s|of include/)[^,;()]*(?:\([^()]*\))?")
 OWN = re.compile(r"^(?!static|typedef|extern)\w[\w \t*]*?\b(\w+)(?:\(|(?:\[[^\n]*\])? =)|^#define \w+ (mafat_\w+)$", re.M)
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*(?:include|define \w+) "([^"]+)"', re.M)
+FUNCTION = re.compile(r"^(?!static|typedef|extern)\w[\w \t*]*?\b(mafat_\w+)\(", re.M)
+# Comments, literals, included paths, tags and fields: a name in them is no use of a function.
+NO_USE = re.compile(r"""/\*.*?\*/|^[ \t]*#[ \t]*include[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'"""
+                    r"|\b(?:struct|union|enum)\s+\w+|(?:->|\.)\s*mafat_\w+", re.M | re.S)
+
+
+def is_in(path, place):
+    """True if the place, a file (a header stands for its .c file) or a folder, names the path."""
+    return path in (place, place[:-1] + "c") or path.startswith(place + "/")
 
 
 def level(path):
@@ -43,6 +54,8 @@ class Tree:
             self.texts.update((path, pathlib.Path(path).read_text(encoding="utf-8")) for path in paths if path.endswith(SOURCES))
         self.words = {path: set(re.findall(r"\w+", re.sub(r"/\*.*?\*/", "", text, flags=re.S)))
                       for path, text in self.texts.items()}
+        self.uses = {path: set(re.findall(r"\bmafat_\w+", NO_USE.sub(" ", text)))
+                     for path, text in self.texts.items() if path.endswith(".c") and path.startswith(PRODUCT)}
         self.folders = {path[:match.start()] for path in self.texts for match in re.finditer("/", path)}
         self.includes = {path: {self.included(path, name) for name in INCLUDE.findall(text)} - {None}
                          for path, text in self.texts.items()}
@@ -94,6 +107,12 @@ def check(tree, path, findings, missing):
                        for file in tree.texts if (file == place or file.startswith(place + "/")) and file != path):
                 findings.append("%s: expected that %s includes its header, found no #include\n" % (path, place))
     general = any(re.search(r"\b(all|every)\b", sentence, re.I) for sentence in sentences)
+    if not is_header and places and not general and not any(" through " in sentence for sentence in sentences):
+        functions = set(FUNCTION.findall(tree.texts[path]))
+        unnamed = [file for file in sorted(tree.uses) if file != path and tree.uses[file] & functions
+                   and not any(is_in(file, place) for place in places)]
+        if unnamed:
+            findings.append("%s: expected no other callers, found %s\n" % (path, ", ".join(unnamed)))
     if is_header and not places and not general:
         missing.append(path)
     elif is_header and not general:
