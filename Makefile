@@ -578,7 +578,7 @@ check-tables: ## lists of kinds, options, levels and others are only in their ta
 check-covered: ## every source of the library is named by a unit test
 	@./scripts/check_covered.py
 
-check-callers: ## callers that first comments name include the header, and no other folder does
+check-callers: ## callers that first comments name are all that there are
 	@./scripts/check_callers.py
 
 check-links: ## links of all pages exist
