@@ -32,8 +32,9 @@ unsigned char *mafat_model_frame_room(struct mafat_model *m)
 }
 
 /* Checks that the decoder of a JPEG frame fits the budget. It may need more memory than predicted,
- * because predictions assume subsampled chroma; from then on the larger need counts. image_bytes is
- * set to 0, so that the arena returns no pages and outputs stay readable. */
+ * because predictions assume subsampled chroma; from then on the larger need counts. Sets
+ * image_bytes to 0: otherwise the arena would return pages to the system to make room for the
+ * decoder, and the outputs in these pages would be lost. */
 static int take_decoder(struct mafat_model *m, size_t bytes, struct mafat_diagnostic *d)
 {
   struct mafat_footprint footprint = m->footprint;
@@ -81,7 +82,7 @@ int mafat_model_frame_rows(struct mafat_model *m, const unsigned char *bytes, si
                            void *context, struct mafat_diagnostic *d)
 {
   const struct mafat_frame frame = {m->frame, bytes, n};
-  /* its size does not matter, because rows are returned as they are stored */
+  /* the input's size does not matter, because rows are returned in the frame's own size */
   const struct mafat_image_input input = {.w = 1, .h = 1, .c = 3, .kernels = m->kernels};
   struct mafat_image *image;
   if (!m->frame.width)

@@ -27,10 +27,10 @@ MAFAT_API int mafat_frame_describe(const char *frames, struct mafat_frame_facts 
  * frames in its options, or with frames_outside. */
 MAFAT_API unsigned char *mafat_model_frame_room(struct mafat_model *model);
 
-/* Runs on a frame of n bytes in the options' format, in the arena's buffer or elsewhere. Planes
- * and rows are contiguous. Y, U and V are BT.601's, 16 to 235 (yuvj420p and mjpeg: 0 to 255);
- * pixels use the nearest U and V. The result equals that of a PPM file of the converted pixels.
- * MAFAT_EINVAL: no frames in the options, or a wrong length. mjpeg: also fails as
+/* Runs on a frame of n bytes in the options' format, in the arena's buffer or elsewhere. Planes and
+ * rows are contiguous. Colors are BT.601's: Y is 16 to 235, U and V are 16 to 240 (yuvj420p and
+ * mjpeg: all 0 to 255). Pixels use the nearest U and V. The result equals that of a PPM file of the
+ * converted pixels. MAFAT_EINVAL: no frames in the options, or a wrong length. mjpeg: also fails as
  * mafat_model_run_picture does. */
 MAFAT_API int mafat_model_run_frame(struct mafat_model *model, const unsigned char *frame, size_t n,
                                     struct mafat_diagnostic *d);
@@ -41,9 +41,10 @@ MAFAT_API int mafat_model_run_frame_of(struct mafat_model *model, const char *fr
                                        struct mafat_diagnostic *d);
 
 /* Calls `row` for each row of a frame, from the top, for drawing boxes: row y as red, green and
- * blue, width * 3 bytes, writable. A code other than MAFAT_OK ends the calls and is returned. mjpeg
- * is decoded again; with frames_stay that memory is part of the prediction. Outputs and detections
- * do not change. Also fails as mafat_model_run_frame does. */
+ * blue, width * 3 bytes, writable. A code other than MAFAT_OK ends the calls and is returned. An
+ * mjpeg frame is decoded again, at its full size. The prediction includes all memory for that only
+ * if the model was opened with frames_stay. Outputs and detections do not change. Also fails as
+ * mafat_model_run_frame does. */
 MAFAT_API int mafat_model_frame_rows(struct mafat_model *model, const unsigned char *frame,
                                      size_t n,
                                      int (*row)(void *context, unsigned char *rgb, int y,

@@ -48,9 +48,9 @@ static bool is_of_number(char c)
   return (c >= '0' && c <= '9') || c == '.' || c == '-';
 }
 
-/* Copies one line without blanks, as Darknet does, NUL-terminated, to its own place or to an
- * earlier one; returns its length. *joined: the blanks separated numbers of a value, so that
- * "10 13" became 1013. */
+/* Copies a line of n bytes without its blanks, as Darknet does, and adds a NUL. `to` is at or
+ * before `from` in the same text. Returns the length of the copy. Sets *joined if blanks separated
+ * numbers of a value, so that "10 13" became 1013. */
 static size_t strip_line(char *to, const char *from, size_t n, bool *joined)
 {
   size_t length = 0;
@@ -108,7 +108,8 @@ static int parse_option(struct mafat_cfg *cfg, char *line, int number, bool join
   return MAFAT_OK;
 }
 
-/* Strips the lines in place: each is at most as long as before, with its newline. */
+/* Strips the lines in place: a stripped line and its NUL are at most as long as the line and its
+ * newline. The last line may have no newline; `text` has room for its NUL. */
 static int parse_lines(struct mafat_cfg *cfg, size_t bytes, struct mafat_diagnostic *d)
 {
   char *text = cfg->text, *free_text = text; /* free_text: first free byte */
@@ -142,11 +143,12 @@ static int parse_lines(struct mafat_cfg *cfg, size_t bytes, struct mafat_diagnos
 }
 
 struct capacity {
-  size_t n_sections, n_options; /* upper bounds */
+  size_t n_sections, n_options; /* upper bounds, but see room_for about byte order marks */
 };
 
 /* Counts upper bounds: the first character of a line may begin a section or a comment, and other
- * lines with = may be options. */
+ * lines with = may be options. Does not count a section in the first line if it follows a byte
+ * order mark; allocate() adds one section for it. */
 static struct capacity room_for(const char *text, size_t n)
 {
   struct capacity capacity = {0};
@@ -177,7 +179,8 @@ static int allocate(struct mafat_cfg *cfg, const char *name, const struct capaci
   return cfg->path && cfg->sections && cfg->options ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-/* `text` has room for a NUL after its bytes; it becomes the cfg's, or is freed. */
+/* `text` must have room for one byte after its end. Takes over `text`: mafat_cfg_close frees it, or
+ * parse() itself if it fails. */
 MAFAT_PART(opening)
 static int parse(struct mafat_cfg **out, const char *name, char *text, size_t bytes,
                  struct mafat_allowance *allowance, struct mafat_diagnostic *d)

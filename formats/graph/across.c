@@ -231,7 +231,8 @@ int mafat_graph_topk(struct mafat_graph *g, struct mafat_value *values, struct m
 
 enum { MOST_PLACES = 1024 };
 
-/* Returns how many indices from the first on have a constant distance: one slice reads them. */
+/* Returns the number of leading indices that are equally spaced, and sets *step to their distance,
+ * which is not 0. One slice can read them. */
 static int run_of(const long long *index, int n, long long *step)
 {
   int run = 1;

@@ -1,6 +1,6 @@
 /* Imports ONNX operators that move or rename elements, or compute shapes. Called by formats/onnx
- * (import.c, computing.c, integers.c, import_dynamic.c) through the table of operators. Adds layers
- * to the graph, or computes constants. */
+ * (import.c, computing.c, integers.c) through the table of operators. Adds layers to the graph, or
+ * computes constants. */
 #include "formats/onnx/importer.h"
 
 #include <limits.h>

@@ -153,7 +153,8 @@ static int find(const struct mafat_job_worker *work, struct mafat_job *job,
   return code;
 }
 
-/* Adds the usual reason why a picture from a form's client cannot be read. */
+/* Adds a hint to the message: if a picture cannot be read and was sent with the type of a form,
+ * curl -d has usually damaged it. */
 static void explain_form(struct mafat_diagnostic *d)
 {
   const size_t n = strlen(d->text);

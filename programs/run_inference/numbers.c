@@ -1,5 +1,6 @@
 /* Checks the values of --mean and --scale against the channels. Called by predict.c and
- * run_inference.c. It is a file of its own, because few runs enter it. */
+ * run_inference.c. It is in a file of its own, so that runner/os/parts.def can keep it out of the
+ * memory of ordinary runs. On failure writes a message to s->d. */
 #include "programs/run_inference/session.h"
 
 int mafat_session_check_picture(struct mafat_session *s, const struct mafat_dry_run_facts *facts)

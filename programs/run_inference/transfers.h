@@ -1,4 +1,5 @@
-/* Prints the transfers of --fast-memory: a table of units, or an array of objects. Included by
+/* Writes the transfers of --fast-memory: as text, a table with a row for each unit of work; as
+ * JSON, an array with an object for each unit. Touches only the writer. Included by
  * programs/run_inference. */
 #ifndef MAFAT_PROGRAM_TRANSFERS_H
 #define MAFAT_PROGRAM_TRANSFERS_H

@@ -15,8 +15,8 @@
 #include "base/part.h"
 #include "base/utf8.h"
 
-/* Ends the program if its stack is too small: it would be killed at some call. Before main, whose
- * own variables may be too large. The programs use up to 60 KiB. */
+/* Ends the program if its stack is too small: it would be killed at some call. Runs before main,
+ * because main's own variables may already exceed the stack. The programs use up to 60 KiB. */
 MAFAT_PART(opening) __attribute__((constructor)) static void check_stack(void)
 {
   enum { NEEDED = 128 << 10, ROOM = 160 };

@@ -1,8 +1,8 @@
 /* Reads and writes a machine's calibration: a text file with a number in each line, in the user's
  * cache folder ($XDG_CACHE_HOME/mafat, else ~/.cache/mafat). There is a file for each kernel level
- * and machine. Its name ends with a hash of host name and processor, because machines may share a
- * home folder. Storing creates the folder. Allocates nothing. Included by api/choose.c,
- * programs/mafat/doctor.c, experiments/separable/separable.c and calibrate.c. */
+ * and machine. Its name ends with a hash of host name and processor (read from /proc), because
+ * machines may share a home folder. Storing creates the folder. Allocates nothing. Included by
+ * api/choose.c, programs/mafat/doctor.c, experiments/separable/separable.c and calibrate.c. */
 #ifndef MAFAT_RUNNER_CALIBRATE_CALIBRATE_FILE_H
 #define MAFAT_RUNNER_CALIBRATE_CALIBRATE_FILE_H
 
@@ -15,8 +15,8 @@ enum { MAFAT_CALIBRATION_PATH = 1024 }; /* bytes for a path, including the NUL *
  * both cases *c is the built-in calibration. */
 int mafat_calibration_load(struct mafat_calibration *c, const char *cpu,
                            const struct mafat_warning_sink *warnings);
-/* Sets the prices of layers that compute with integers, for the integer kernels that belong to
- * level c->cpu. */
+/* Selects the integer kernels that this processor uses with level c->cpu, and sets the prices of
+ * integer layers to the prices of these kernels, unless those were measured. */
 void mafat_calibration_choose_integers(struct mafat_calibration *c);
 /* Replaces the stored calibration. Copies the file's path to `path`, which has
  * MAFAT_CALIBRATION_PATH bytes or is NULL. MAFAT_OK or MAFAT_EIO. */

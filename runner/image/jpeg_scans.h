@@ -25,9 +25,9 @@ struct mafat_jpeg_frame {
 
 struct mafat_jpeg_scans;
 
-/* Most blocks that the scans of a picture of so many blocks may have in total: its own 32 times,
- * and a tenth of a second of work. Encoders write about ten scans, most of them of one
- * component. */
+/* Returns the most blocks that all scans of a picture of `blocks` blocks may have together: 32
+ * times `blocks`, plus 2^20, which take about a tenth of a second. Encoders write about ten scans,
+ * most of them of one component. */
 static inline uint64_t mafat_jpeg_most_work(uint64_t blocks)
 {
   return 32 * blocks + (1 << 20);
@@ -35,13 +35,13 @@ static inline uint64_t mafat_jpeg_most_work(uint64_t blocks)
 /* Returns MAFAT_EUNSUPPORTED, with a message that names the limits. */
 int mafat_jpeg_refuse_work(const char *name, int width, int height, struct mafat_diagnostic *d);
 
-/* Reads the whole file from the start and finds its scans. *whole: the file cannot be converted:
- * libjpeg must decode it: arithmetic coding, MCUs of more than 10 blocks, scans that
- * repeat or leave out what others need, or low frequencies that no scan gives in full, which
- * libjpeg smooths. MAFAT_EFORMAT: there is no end marker, and coefficients are missing, so the file
- * is truncated. MAFAT_EUNSUPPORTED: more than MAFAT_JPEG_SCANS scans, or too much work. MAFAT_EIO,
- * MAFAT_ENOMEM, MAFAT_ECANCELED. *out is NULL after a failure. `name` and source stay valid while
- * it is open. */
+/* Reads the whole file from the start and finds its scans. Sets *whole to true if the file cannot
+ * be converted, so that libjpeg must decode it and keep all coefficients. Reasons: arithmetic
+ * coding; MCUs of more than 10 blocks; scans that repeat data or lack data that later scans need;
+ * low frequencies that no scan gives in full (libjpeg smooths them). MAFAT_EFORMAT: there is no end
+ * marker, and coefficients are missing, so the file is truncated. MAFAT_EUNSUPPORTED: more than
+ * MAFAT_JPEG_SCANS scans, or too much work. MAFAT_EIO, MAFAT_ENOMEM, MAFAT_ECANCELED. *out is NULL
+ * after a failure. `name` and `source` must stay valid until mafat_jpeg_scans_close. */
 int mafat_jpeg_scans_open(struct mafat_jpeg_scans **out, bool *whole,
                           struct mafat_image_source *source, const struct mafat_jpeg_frame *frame,
                           const char *name, struct mafat_diagnostic *d);
@@ -50,7 +50,7 @@ int mafat_jpeg_scans_open(struct mafat_jpeg_scans **out, bool *whole,
 int mafat_jpeg_scans_count(const struct mafat_jpeg_scans *s);
 /* True if the file has no end marker. */
 bool mafat_jpeg_scans_endless(const struct mafat_jpeg_scans *s);
-/* Returns the heap that it uses after the first read; below 2^32. */
+/* Returns the bytes of heap in use from the first mafat_jpeg_scans_read on; less than 2^32. */
 size_t mafat_jpeg_scans_bytes(const struct mafat_jpeg_scans *s);
 
 /* Returns the most bytes of the file that are in the page cache at once. */

@@ -16,8 +16,8 @@ struct mafat_placement {
   enum mafat_fit fit;
   int picture_w, picture_h; /* size of the upright picture in pixels */
   int in_w, in_h;           /* size of the network's input in pixels */
-  /* rectangle of the whole picture, in pixels of the input. If the picture is cropped, it is larger
-   * than the input; w or h may round to 0 */
+  /* rectangle of the whole picture, in pixels of the input. With MAFAT_FIT_CROP the rectangle is at
+   * least as large as the input. With other fits, w or h may be 0 for very thin pictures. */
   int left, top, w, h;
 };
 

@@ -1,6 +1,7 @@
 /* Reads /proc/self/pagemap: which pages of this process are in memory, and which belong to files.
- * Reads in batches into the caller's buffer. Inline, because the callers are in different parts of
- * the program (runner/os/parts.def). Included by api/model_files.c, headroom.c and process.c. */
+ * Reads in batches into the caller's buffer. The functions are inline, so that each caller has a
+ * copy in its own part of the program's memory (runner/os/parts.def). Included by
+ * api/model_files.c, headroom.c and process.c. */
 #ifndef MAFAT_RUNNER_OS_PAGES_H
 #define MAFAT_RUNNER_OS_PAGES_H
 

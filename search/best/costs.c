@@ -1,6 +1,6 @@
 /* Computes the cost tables of the search "best" (costs.h): makes one plan for each cut candidate
- * and algorithm, and walks its schedule. Called by search/best (proposer.c, spans.c). Allocates
- * from request->options->heap. */
+ * and algorithm, and walks its schedule. Called by search/best (proposer.c, quick.c, spans.c).
+ * Allocates from request->options->heap. */
 #include "search/best/costs.h"
 
 #include "predictor/plan/fusion.h"
@@ -149,7 +149,8 @@ static int walk_cut_candidate(struct cost_walk *w, int cut_candidate, int algori
   return MAFAT_OK;
 }
 
-/* Marks a candidate as impossible for this network, such as rows that are too few for its depth. */
+/* Marks a candidate as impossible for this network, for example one with too few rows for the
+ * network's depth. */
 static void rule_out(struct mafat_costs *c, int cut_candidate, int algorithm)
 {
   for (int l = 0; l < c->n_layers; l++) cost_at(c, cut_candidate, algorithm, l)->ns = INFINITY;
@@ -217,9 +218,9 @@ static void drop_cut(struct mafat_costs *c, double *crossing, int i)
   c->n_blocks--;
 }
 
-/* Removes cuts until max_blocks blocks are left. First removes cuts that more bytes cross than the
- * neighboring cuts. Then always removes the cut whose two blocks have the fewest layers together;
- * among several of these, the cut that the most bytes cross. */
+/* Removes cuts until max_blocks blocks are left. First removes each cut that is crossed by more
+ * bytes than both of its neighbors. Then repeatedly removes the cut whose two blocks have the
+ * fewest layers together; among several of these, the cut that the most bytes cross. */
 static void thin_cuts(struct mafat_costs *c, double *crossing, int max_blocks)
 {
   double before = crossing[0];
@@ -240,13 +241,13 @@ static void thin_cuts(struct mafat_costs *c, double *crossing, int max_blocks)
   }
 }
 
-/* Lists the possible cuts, each before a layer. There is no cut before a layer that is between a
- * fused layer and the layer that it is fused into, nor before a layer without steps that follows an
- * alias. */
+/* Lists the possible cuts, each before a layer. If layer p is fused into a later layer q, there is
+ * no cut before the layers between p and q; a cut before q itself is possible. Nor is there a cut
+ * between an alias and a layer without steps that follows it. */
 static int find_cuts(struct mafat_costs *c, const struct mafat_plan *plan, int max_blocks)
 {
   double *crossing = mafat_heap_calloc(c->heap, (size_t)c->n_layers + 1, sizeof *crossing);
-  int inside = 0; /* highest layer into which one of the layers so far is fused */
+  int inside = 0; /* highest layer into which one of the layers before l is fused */
   if (!crossing) return MAFAT_ENOMEM;
   c->n_blocks = 0;
   for (int l = 0; l < c->n_layers; l++) {

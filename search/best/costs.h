@@ -1,8 +1,8 @@
 /* Cost tables of the search "best". A cut candidate is a way to divide a group. For each candidate
  * the table has the time and memory of each layer in a plan that runs the whole network as one such
  * group. The cost of any other plan is approximated by sums of these costs. Included by
- * search/best/spans.h; called by search/best (proposer.c, spans.c). Allocates from
- * request->options->heap. */
+ * search/best/spans.h; called by search/best (proposer.c, quick.c, spans.c). Allocates
+ * from request->options->heap. */
 #ifndef MAFAT_SEARCH_BEST_COSTS_H
 #define MAFAT_SEARCH_BEST_COSTS_H
 

@@ -1,8 +1,8 @@
 /* Uses include/mafat.h while system calls fail; started by tests/faults/inject.py. Makes dry
  * runs, opens two models in one arena, runs both with streamed and kept weights, and prints the
  * results. With OUT it instead packs the model into that file. A failed call must return a known
- * code and a message, and leave no object; its name is printed and the exit status is 1. Usage:
- * failing_library MODEL WEIGHTS PICTURE [OUT] */
+ * code and a message, and leave no object; else the program aborts. It prints the code's name and
+ * the message, and exits with status 1. Usage: failing_library MODEL WEIGHTS PICTURE [OUT] */
 #include "include/mafat_pack.h"
 #include "include/mafat_plan.h"
 

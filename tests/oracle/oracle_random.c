@@ -1,9 +1,9 @@
 /* Compares random networks with libdarknet, many in one process: a number gives a cfg, weights
  * and an input, the same on every machine. Each layer reads libdarknet's earlier outputs and
- * must agree with libdarknet within 2e-5 of its largest value. Random plans, algorithms,
- * threads, kernel levels and weight placements must give the bits of the untiled network.
- * Features that only AlexeyAB's fork has are left out: libdarknet would ignore them. Started by
- * tests/oracle/run.sh. */
+ * must agree with libdarknet within 2e-5 of the largest value in the outputs of this layer and of
+ * the previous one (softmax: somewhat more). Random plans, algorithms, threads, kernel levels and
+ * weight placements must give the bits of the untiled network. Features that only AlexeyAB's fork
+ * has are left out: libdarknet would ignore them. Started by tests/differential/run.py. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -23,8 +23,9 @@
 
 enum { PLANS = 3, WORKSPACE_BYTES = 32 << 20 };
 
-/* Relative to the largest value that a layer reads or writes: outputs can be small by chance
- * compared with the products they sum. */
+/* TOLERANCE: most difference, relative to the largest value in the outputs of the layer and of the
+ * previous one: outputs can be small by chance compared with the products they sum. ROUNDING:
+ * absolute difference up to which values count as equal. */
 static const double TOLERANCE = 2e-5, ROUNDING = 0x1p-22;
 
 struct subject {
@@ -108,8 +109,8 @@ static bool write_cfg(struct subject *s)
 }
 
 /* False for cases that libdarknet computes wrongly: 1x1 convolutions ignore stride and padding;
- * a padded [local] allocates as many rows as its input has, but computes all that its window
- * gives. */
+ * a padded [local] allocates an output with as many rows as its input has, but writes all rows that
+ * its window gives, which may be more. */
 static bool computes_right(const struct mafat_network *n)
 {
   for (int l = 0; l < n->n_layers; l++) {
@@ -223,9 +224,9 @@ static double largest_of(const layer *l)
   return largest;
 }
 
-/* Possible rounding error of a softmax: of the difference of its inputs (one unit in the last
- * place of the largest, in both directions) and of its sum, which libdarknet accumulates in
- * order. */
+/* Returns the possible rounding error of a softmax, the sum of two parts: the differences of its
+ * inputs may be off by one unit in the last place of the largest input, in either direction; and
+ * libdarknet rounds the sum of the exponentials after each one that it adds. 0: no softmax. */
 static double softmax_rounding(const struct subject *s, int index)
 {
   const layer *before = index > 0 ? &s->darknet->layers[index - 1] : NULL;
@@ -245,7 +246,7 @@ static void compare_layer(struct fed *f, const struct mafat_executor *e, int ind
     largest = fmax(largest, fabs((double)theirs[i]));
   }
   if (index > 0) largest = fmax(largest, largest_of(&f->subject->darknet->layers[index - 1]));
-  /* tiny differences, as of 2 / (1 + e) - 1, are rounding */
+  /* differences up to ROUNDING, such as in the result of 2 / (1 + e) - 1, are rounding errors */
   double ratio = difference <= ROUNDING ? 0 : difference / largest;
   f->counts->layers++;
   if (ratio <= TOLERANCE + softmax_rounding(f->subject, index))

@@ -1,5 +1,5 @@
 /* Makes small networks, weights and pictures in a temporary folder for the suites in
- * tests/unit/api, which call it. Sets the static variables of api.h. */
+ * tests/unit/api, which call it. Sets the global variables that api.h declares. */
 #include "tests/support/api.h"
 
 #include "tests/support/tree.h"

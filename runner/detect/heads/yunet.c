@@ -1,6 +1,6 @@
 /* Head "yunet": decodes YuNet, which detects faces with five points each (the person's right eye,
  * left eye, nose, right and left corner of the mouth). Each of three grids has four outputs: two
- * scores, whose geometric mean is the confidence, a box, and points. Called by
+ * scores (the confidence is their geometric mean), a box, and the five points. Called by
  * runner/detect/detect.c and heads.c through the table in heads.c. Reads the outputs and reports
  * boxes through decoding.h; allocates nothing. */
 #include "runner/detect/heads/head.h"

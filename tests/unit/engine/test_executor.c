@@ -1,7 +1,7 @@
 /* Covers runner/engine/{executor, tensors}.c, transform/split.c, runner/weights/weights.c,
  * runner/engine/kinds/{avgpool, boxes, conv, conv_direct, crop, dense, kinds, lanes, local,
- * pool, reorg, reorg3d, resize, rows}.c: random networks give the same bits under random plans and
- * under two ways of cutting that only the tests use. */
+ * pool, reorg, reorg3d, resize, rows}.c: random networks give the same bits under random plans,
+ * some of which split groups by rows, columns or channels. */
 #include "predictor/planning/in_place.h"
 #include "predictor/planning/planning.h"
 #include "predictor/plan/winograd.h"
@@ -157,9 +157,9 @@ static struct mafat_plan_options random_options(struct test_rng *rng,
   return options;
 }
 
-/* Sets the algorithm of each layer from `bits`, as words after a group in a plan's text can. 0:
- * keeps the algorithm of the options. In tiles, algorithms decide which buffers outputs can reuse.
- * */
+/* Chooses the algorithm of each layer that has Winograd algorithms from two of the bits, as words
+ * after a group in a plan's text can. bits 0: keeps the algorithms. Then finds again which outputs
+ * reuse an operand's buffer, because in tiled groups that depends on the algorithms. */
 static void mix_algorithms(struct mafat_plan *plan, const struct mafat_network *n, uint64_t bits,
                            bool keep_all)
 {
@@ -257,7 +257,8 @@ static size_t floats_of(const struct mafat_layer *l)
   return (size_t)l->out.h * (size_t)l->out.w * (size_t)l->out.c;
 }
 
-/* Output of layer `last` in a run without tiles of the network cut after that layer. */
+/* Runs the network's layers up to `last`, without tiles, and returns the output of `last`. The
+ * caller frees it. */
 static float *run_up_to(const struct mafat_network *n, int last, struct mafat_weights *w,
                         enum mafat_algorithm algorithm, const struct mafat_kernels *kernels)
 {
@@ -408,7 +409,8 @@ START_TEST(test_blocks_of_channels_are_not_parted)
 }
 END_TEST
 
-/* Networks of plain layers give the same bits with the whole network in one group of each kind. */
+/* Networks of plain layers give the bits of an untiled run if the whole network is one group, by
+ * rows or in panels. */
 START_TEST(test_one_group_gives_the_same_bits)
 {
   char cfg[TEST_CFG_ROOM];
@@ -575,7 +577,8 @@ START_TEST(test_fused_panels_never_hold_the_wide_tensor)
 }
 END_TEST
 
-/* Kernel levels of one class give the same bits; levels of different classes agree within 1e-5. */
+/* The outputs of each kernel level differ from those of the first level by at most 2e-5 of the
+ * largest output (2e-5 if that output is below 1). */
 START_TEST(test_levels_agree)
 {
   char cfg[TEST_CFG_ROOM];
@@ -701,8 +704,8 @@ END_TEST
 
 /* ---- reorgs of both forks, by their definition ---- */
 
-/* out[in_index] = x[out_index] for in_index over (c, h, w), which are the sizes of reorg's input
- * and of reorg3d's output. */
+/* Darknet's index formula. (c, h, w) is the size of reorg's input, or of reorg3d's output. Copies
+ * x[out_index] to out[in_index]; reverse: copies x[in_index] to out[out_index]. */
 static void exact_reorg(const float *x, int w, int h, int c, int stride, bool reverse, float *out)
 {
   int out_c = c / (stride * stride);

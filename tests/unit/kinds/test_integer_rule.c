@@ -75,7 +75,7 @@ START_TEST(averages_round_by_the_sign_of_the_number)
   ck_assert_int_eq(mafat_rule_average(3, 2), 2);
   ck_assert_int_eq(mafat_rule_average(-3, 2), -2);
   ck_assert_int_eq(mafat_rule_average(-3 + 2 * 128, 2) - 128,
-                   -1); /* the same average as uint8 is rounded to -1 */
+                   -1); /* -3 / 2 as uint8 is 126.5, rounded to 127, which is -1 */
   ck_assert_int_eq(mafat_rule_mean(10, 4, 0, (struct mafat_rule_scale){1 << 30, 1}, any), 3);
 }
 END_TEST
@@ -96,8 +96,8 @@ START_TEST(windows_see_taps_inside_the_map)
 }
 END_TEST
 
-/* Each function differs from that of real numbers by at most one integer, or two if it rounds
- * twice. */
+/* Each result differs from the value of the real function by at most 1; that of hard swish, which
+ * is rounded more often, by at most 1.5. */
 START_TEST(functions_are_near_real_ones)
 {
   const float scale = 0.05f;

@@ -1,5 +1,5 @@
-/* Covers runner/os/{lock, pressure, process}.c: what is locked in memory, when and by what
- * right; what the kernel says that was waited for. */
+/* Covers runner/os/{lock, pressure, process}.c: which memory is locked, when, and under
+ * which limits; how long, as the kernel reports it, processes waited for memory. */
 #include "runner/os/lock.h"
 #include "runner/os/pressure.h"
 #include "runner/os/process.h"
@@ -43,7 +43,8 @@ static void put_groups(const char *groups, const char *mounts)
 
 /* ---- rights ---- */
 
-/* CAP_IPC_LOCK, which has no limit; back again where the process is permitted to. */
+/* Drops CAP_IPC_LOCK, with which locking has no limit. given: takes it back, if the process is
+ * permitted to have it. */
 static void set_right(bool given)
 {
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -72,7 +73,7 @@ static void unlimit_locks(void)
   ck_assert_int_eq(setrlimit(RLIMIT_MEMLOCK, &usual_limit), 0);
 }
 
-/* May this machine's user lock so much at all, and can its kernel? */
+/* True if this user may lock that many bytes, and the kernel supports it. */
 static bool may_lock(size_t bytes)
 {
   struct mafat_lock lock = {.mode = MAFAT_LOCK_ON};
@@ -178,7 +179,7 @@ START_TEST(test_more_than_the_process_may_lock)
 }
 END_TEST
 
-/* Another thread may have locked what was still free when it was decided. */
+/* After the decision to lock, another thread may use up the limit; then the lock itself fails. */
 START_TEST(test_a_lock_that_fails_after_all)
 {
   struct mafat_diagnostic d;
@@ -197,7 +198,8 @@ START_TEST(test_a_lock_that_fails_after_all)
 }
 END_TEST
 
-/* From here on the kernel knows no mlock2: false where that cannot be had. */
+/* Makes mlock2 fail with ENOSYS from now on, as old kernels do. False: the filter cannot be
+ * installed. */
 static bool forget_mlock2(void)
 {
   struct sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
@@ -210,8 +212,8 @@ static bool forget_mlock2(void)
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-/* Runs in a process of its own, whose status is checked: without mlock2, locked memory would
- * have all its pages. */
+/* Runs in a child process, and returns its exit status. 77: the test cannot run. Without mlock2, a
+ * lock would bring in all pages at once, so nothing may be locked or become resident. */
 static int lock_without_mlock2(void)
 {
   struct mafat_lock lock = {.mode = MAFAT_LOCK_AUTO, .on = true};
@@ -238,7 +240,8 @@ START_TEST(test_kernels_that_lock_only_all_at_once)
 }
 END_TEST
 
-/* Memory that cannot be mapped is reported as such, not as a limit of locks. */
+/* mafat_lock_decide does not blame a limit on locks for memory that cannot be mapped at all: it
+ * turns locking on, and the real mapping reports the failure. */
 START_TEST(test_an_address_space_that_is_too_small)
 {
   struct mafat_lock lock = {.mode = MAFAT_LOCK_ON};
@@ -434,7 +437,7 @@ START_TEST(test_the_root_of_the_groups_is_the_system)
   test_tree_put("/sys/fs/cgroup/memory.pressure", pressure);
   test_tree_put("/proc/pressure/memory", "some total=7\nfull total=5\n");
   check_pressure("system", 7, 5);
-  test_tree_put("/sys/fs/cgroup/cgroup.type", "domain\n"); /* that of a namespace is a group */
+  test_tree_put("/sys/fs/cgroup/cgroup.type", "domain\n"); /* as the root of a namespace */
   check_pressure("cgroup", 123456, 23456);
 }
 END_TEST

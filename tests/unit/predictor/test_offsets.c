@@ -53,8 +53,8 @@ static int random_blocks(struct test_rng *rng, struct mafat_block *blocks, int m
 
 /* ---- the optimum of tiny cases, by trying every order ----
  *
- * Some order gives an optimum if each block is placed as low as possible: the order of the offsets
- * in an optimum. */
+ * At least one order of the blocks gives an optimum if each block in turn is placed as low as
+ * possible: take any optimum and sort its blocks by offset. */
 
 struct search {
   struct mafat_block blocks[8];
@@ -199,7 +199,7 @@ static int cut_arena(struct test_rng *rng, struct mafat_block *blocks, int n, in
   return n;
 }
 
-/* For more than 600 blocks the arena is at most 25 % above the optimum. */
+/* For 600 to 1500 blocks the arena is at most 25 % above the optimum. */
 START_TEST(many_blocks_need_at_most_a_quarter_more)
 {
   enum { MANY = 1500 };

@@ -137,8 +137,8 @@ static int8_t *after(const struct panel_place *p)
   return p->panel + mafat_round_up(mafat_span_size(p->inputs), MAFAT_QUAD) * p->width;
 }
 
-/* Packs the part's filters from a whole row of the second map, which is in one buffer. The second
- * map's columns are the inputs, and its channels are the filters. */
+/* Packs the part's filters from one row of the second map. The whole row is in one buffer. The
+ * row's columns are the inputs, and its channels are the filters. */
 static void pack_channels(const struct integer_product *p, const struct mafat_product_part *part,
                           int width)
 {
@@ -197,8 +197,8 @@ static void pack_columns(const struct integer_product *p, const struct mafat_pro
   }
 }
 
-/* Packs the panel of a part. Filters up to the panel's width, and inputs that fill the last quad of
- * each block slice, are zeros. */
+/* Packs the panel of a part. The panel has zeros after the part's last filter, up to its width, and
+ * after the last input of each block slice, up to a whole quad. */
 static void pack(const struct integer_product *p, const struct mafat_product_part *part, int width)
 {
   int8_t *panel = p->panel;
@@ -216,8 +216,8 @@ static void pack(const struct integer_product *p, const struct mafat_product_par
 
 /* ---- the product ---- */
 
-/* Computes the values at which each filter's sum begins: minus the first map's zero point (in_zero)
- * times the sum of the filter's weights, each minus weights_zero. */
+/* Computes the value at which each filter's sum begins: -in_zero * (sum of weight - weights_zero
+ * over the filter's weights). in_zero is the first map's zero point. */
 static void begin(const struct integer_product *p, int width, int in_zero, int weights_zero,
                   int32_t *bias)
 {
