@@ -19,15 +19,16 @@
 
 enum {
   PIECE = 16 << 10, /* bytes of one write */
-  TURN = 16,        /* reads of a body until the other connections are served */
+  TURN = 16,        /* reads of a body before other connections get their turn */
   LEAST_RATE = 16,  /* lowest allowed rate of a body or an answer, KB/s */
-  DUE_RATE = 256,   /* a body of this many KB more gets memory a second later */
+  DUE_RATE = 256,   /* each DUE_RATE KB of a body move it a second back in the order of those that
+                       wait for memory */
   PLAN_ROOM = 128 << 10,
   MAP_ROOM = 512 << 10,
   SMALL_ROOM = 16 << 10
 };
 static const double drain_ms = 2000, stall_ms = 1000,
-                    idle_times = 3; /* timeouts until an idle connection is closed */
+                    idle_times = 3; /* an idle connection is closed after so many timeouts */
 
 static const char json[] = "application/json", text[] = "text/plain; charset=utf-8",
                   metrics[] = "text/plain; version=0.0.4; charset=utf-8";
@@ -41,15 +42,16 @@ static void enter(struct mafat_connection *c, enum mafat_connection_state state,
 
 /* ---- pace ---- */
 
-/* Begins the clocks of a body or an answer. If it is slower than LEAST_RATE for the timeout, it
- * ends; for stall_ms, it counts as stalled. */
+/* Sets the deadlines of a body or an answer. If it is slower than LEAST_RATE for the pool's timeout,
+ * the connection ends; if for stall_ms, it counts as stalled. */
 static void start_pace(struct mafat_connection *c, const struct mafat_connection_pool *pool)
 {
   c->until_ms = c->since_ms + pool->timeout_ms;
   c->stalls_ms = c->since_ms + stall_ms;
 }
 
-/* Bytes that were faster than the rate are no credit for later. */
+/* Puts the deadlines off by the time that `bytes` take at LEAST_RATE, but to no later than the full
+ * time from now: faster bytes earn no credit. */
 static void keep_pace(struct mafat_connection *c, const struct mafat_connection_pool *pool,
                       size_t bytes)
 {
@@ -60,8 +62,8 @@ static void keep_pace(struct mafat_connection *c, const struct mafat_connection_
 
 /* ---- memory ---- */
 
-/* Truncates the body file, which also holds answers, and gives its memory back. False: truncating
- * failed, and the memory is gone. */
+/* Truncates the body file, which also holds answers, and gives its memory back to the pool. False:
+ * truncating failed, and the memory stays in use. */
 static bool leave_body(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   const bool emptied = ftruncate(c->body_fd, 0) == 0;
@@ -89,8 +91,8 @@ static void put_head(struct mafat_connection *c, int status, const char *type, c
   c->head_bytes = (size_t)n;
 }
 
-/* An error's text follows its head in the same buffer, so it can be sent without a file and without
- * memory of the pool. HEAD gets none. */
+/* Appends an error's text to the answer's head, so that it needs no file and no memory of the pool.
+ * An answer to HEAD gets no text. */
 static void put_error(struct mafat_connection *c, const char *body)
 {
   const size_t n = c->answer_bytes;
@@ -100,7 +102,8 @@ static void put_error(struct mafat_connection *c, const char *body)
   c->head_bytes += n;
 }
 
-/* If all places are taken, the connection closes after the answer: other clients wait for it. */
+/* Writes the head and begins to send. If all places for connections are taken, the connection
+ * closes after this answer, since other clients wait for its place. */
 static void begin_answer(struct mafat_connection *c, struct mafat_connection_pool *pool, int status,
                          const char *type, const char *allow, int retry)
 {
@@ -112,7 +115,8 @@ static void begin_answer(struct mafat_connection *c, struct mafat_connection_poo
   start_pace(c, pool);
 }
 
-/* The body is `fixed` or in the body's file. HEAD gets the length of GET's and no body. */
+/* Begins an answer whose body is `fixed` or in the body's file. HEAD gets the head that GET would
+ * get, and no body. */
 static void begin_body_answer(struct mafat_connection *c, struct mafat_connection_pool *pool,
                               int status, const char *type, int retry)
 {
@@ -128,7 +132,7 @@ static void answer_fixed(struct mafat_connection *c, struct mafat_connection_poo
   begin_body_answer(c, pool, 200, type, 0);
 }
 
-/* `wrong` is one of our texts, which need no escapes in JSON. */
+/* `wrong` is a text of this program, which needs no escapes in JSON. */
 static void answer_error(struct mafat_connection *c, struct mafat_connection_pool *pool, int status,
                          const char *wrong, const char *allow, int retry)
 {
@@ -205,7 +209,7 @@ static size_t need_of(const struct mafat_job *job)
                                         : PLAN_ROOM;
 }
 
-/* Takes memory for n more bytes of the body, and with the last ones for the answer. */
+/* Takes memory for n more bytes of the body; with the body's last bytes, for the answer, too. */
 static bool take_room(struct mafat_connection *c, struct mafat_connection_pool *pool, size_t n)
 {
   const size_t after = c->got + n;
@@ -219,8 +223,8 @@ static void wait_for_room(struct mafat_connection *c, struct mafat_connection_po
   enter(c, MAFAT_CONNECTION_WAITS, pool->wait_ms);
 }
 
-/* Stores the part of the body that has arrived in `bytes`, as soon as there is memory for it. With
- * the last part, queues the job. False: the body is not read on now. */
+/* Stores the part of the body that has arrived in c->bytes, if there is memory for it. After the
+ * last part, queues the job. False: stop reading the body for now. */
 static bool take_body(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   const size_t left = c->job.body_bytes - c->got, here = c->have < left ? c->have : left;
@@ -248,7 +252,8 @@ static void begin_body(struct mafat_connection *c, struct mafat_connection_pool 
   take_body(c, pool);
 }
 
-/* A spare connection becomes one that may have jobs, if there is a place. */
+/* Turns a spare connection into one that may have jobs, if such a place is free. True: it may have
+ * jobs. */
 static bool may_have_job(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   if (!c->spare) return true;
@@ -322,8 +327,8 @@ static void follow(struct mafat_connection *c, struct mafat_connection_pool *poo
   }
 }
 
-/* Drops empty lines before a request, which some clients send after a body: until a request has
- * begun, nothing is answered. */
+/* Drops empty lines before a request, which some clients send after a body. They do not begin a
+ * request. */
 static void skip_empty_lines(struct mafat_connection *c)
 {
   size_t n = 0;
@@ -404,8 +409,8 @@ static void drain(struct mafat_connection *c, struct mafat_connection_pool *pool
   }
 }
 
-/* Copies the next bytes to send, from the head and the answer. Returns their number; -1: the answer
- * cannot be read from the body file. */
+/* Copies the next bytes to send, of the head and then of the answer. Returns their number; -1: the
+ * answer cannot be read from the body file. */
 static ssize_t next_piece(const struct mafat_connection *c, char piece[PIECE])
 {
   size_t n = 0;

@@ -12,7 +12,7 @@ enum { MAFAT_CONNECTION_HEAD = 4096 }; /* largest head of a request, in bytes */
 
 enum mafat_connection_state {
   MAFAT_CONNECTION_FREE,
-  MAFAT_CONNECTION_READS, /* reads a head; nothing may have come yet */
+  MAFAT_CONNECTION_READS, /* reads a head, of which no byte need have come yet */
   MAFAT_CONNECTION_WAITS, /* waits for memory for bytes of its body that have arrived */
   MAFAT_CONNECTION_TAKES, /* reads a body */
   MAFAT_CONNECTION_ASKS,  /* its job waits in the job queue or runs */
@@ -28,12 +28,12 @@ struct mafat_connection {
   bool spare;          /* one of MAFAT_POOL_SPARE: gets no job */
   bool closes;         /* closes after this answer */
   bool gone;           /* the client closed the connection while its job runs */
-  bool expects, keeps, only_head; /* the request has Expect: 100-continue; keep-alive; is HEAD */
+  bool expects, keeps, only_head; /* request: has Expect: 100-continue; keep-alive; method HEAD */
   double until_ms;     /* timeout of this state; INFINITY: none */
   double since_ms;     /* beginning of this state */
   double stalls_ms;    /* time from which its body or answer counts as stalled */
   double due_ms;       /* order among connections that wait for memory */
-  struct mafat_room_claim claim; /* its memory for the body, then for the answer */
+  struct mafat_room_claim claim; /* memory for the body, then for the answer */
   size_t got;          /* bytes of the body stored so far, of job.body_bytes */
   int n_answered;
   struct mafat_job job;
@@ -50,21 +50,21 @@ struct mafat_connection {
 void mafat_connection_begin(struct mafat_connection *c, struct mafat_connection_pool *pool, int fd,
                             bool spare);
 
-/* Events for poll(2) that it waits for. */
+/* Events of poll(2) for which the connection waits. */
 short mafat_connection_events(const struct mafat_connection *c);
 /* Continues after poll(2) returned `events`; 0: memory, the job queue or the time has changed. */
 void mafat_connection_go_on(struct mafat_connection *c, struct mafat_connection_pool *pool,
                             short events);
 
-/* For a connection that waits for memory. Returns true if it got some, and reads its body again. */
+/* Offers memory to a connection that waits for it. True: it took some and reads its body again. */
 bool mafat_connection_offer_room(struct mafat_connection *c, struct mafat_connection_pool *pool);
 
 /* True if it only waits for its next request. */
 bool mafat_connection_is_idle(const struct mafat_connection *c);
 /* True if its body or answer has been slower than 16 KB/s for a second. */
 bool mafat_connection_is_stalled(const struct mafat_connection *c, double now_ms);
-/* Closes it for others: at once, after an answer 408 if that can be sent without waiting and a
- * request has begun. */
+/* Closes the connection at once, to make room for others. If a request has begun, it is answered
+ * with 408 before, if that can be sent without waiting. */
 void mafat_connection_evict(struct mafat_connection *c, struct mafat_connection_pool *pool);
 /* Accepts no further request, and closes unless an answer is being computed or sent. */
 void mafat_connection_end(struct mafat_connection *c, struct mafat_connection_pool *pool);

@@ -9,7 +9,7 @@
 enum {
   PAGE = 4096,
   ANSWER = 16 << 10
-}; /* ANSWER: least bytes granted for an answer, enough for about a hundred boxes */
+}; /* ANSWER: least capacity of an answer in bytes, enough for about a hundred boxes */
 
 const int mafat_pool_statuses[MAFAT_POOL_STATUSES] = {200, 400, 401, 403, 404, 405, 408, 411, 413,
                                                       415, 417, 422, 429, 431, 500, 503, 505, 0};

@@ -1,5 +1,6 @@
 /* State that all connections share: how many there are, the memory for bodies, and counters. Only
- * the thread of connections uses it, except for what is set before that starts. Allocates nothing.
+ * the thread of connections uses it; the main thread sets some members before that thread starts.
+ * Allocates nothing.
  * Included by connection.h and server.h. */
 #ifndef MAFAT_PROGRAM_SERVE_CONNECTION_POOL_H
 #define MAFAT_PROGRAM_SERVE_CONNECTION_POOL_H
@@ -13,7 +14,7 @@
 
 enum {
   MAFAT_POOL_HELD = MAFAT_ROOM_CLAIMS, /* connections that may have jobs */
-  MAFAT_POOL_SPARE = 8, /* connections beyond: /healthz is answered, pictures get 429 */
+  MAFAT_POOL_SPARE = 8, /* further connections: /healthz is answered, pictures get 429 */
   MAFAT_POOL_SIZE = MAFAT_POOL_HELD + MAFAT_POOL_SPARE
 };
 
@@ -41,12 +42,12 @@ size_t mafat_pool_need(size_t bytes);
 
 void mafat_pool_count(struct mafat_connection_pool *pool, int status);
 
-/* Estimated milliseconds that another picture would wait, by the moving average of pictures; 0 if
- * no job is queued or running. */
+/* Estimates how many milliseconds another picture would wait, from the moving average of pictures'
+ * times; 0 if no job is queued or running. */
 double mafat_pool_waiting_ms(struct mafat_connection_pool *pool);
 
-/* Writes metrics in Prometheus' text format to a body's file. Returns the bytes; 0: they do not
- * fit. */
+/* Writes metrics in Prometheus' text format to a body's file. Returns the number of bytes; 0: they
+ * exceed `capacity`. */
 size_t mafat_pool_write_metrics(struct mafat_connection_pool *pool, int fd, size_t capacity);
 
 #endif

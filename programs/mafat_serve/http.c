@@ -1,5 +1,5 @@
-/* Parses heads of HTTP/1.1 requests. Called by connection.c for the bytes it has received, and by
- * route.c. Touches nothing else. */
+/* Parses heads of HTTP/1.1 requests. Called by connection.c for the bytes that it has received, and
+ * by route.c for single fields. Touches only its arguments. */
 #include "programs/mafat_serve/http.h"
 
 #include <string.h>
@@ -102,8 +102,8 @@ static enum mafat_http_progress read_version(struct mafat_http_request *r, struc
   return MAFAT_HTTP_WHOLE;
 }
 
-/* False if the incomplete first line has a byte that no request line has. So a client of another
- * protocol is rejected at once. */
+/* False if the incomplete first line has a byte that no request line has: a client of another
+ * protocol is then rejected at once. */
 static bool begins_well(const char *line, const char *end)
 {
   for (const char *p = line; p < end; p++)
@@ -133,8 +133,8 @@ static enum mafat_http_progress read_first(struct mafat_http_request *r, const c
 
 /* ---- fields ---- */
 
-/* Fields seen so far: those that may occur only once, and "Connection: close", which wins over
- * keep-alive. */
+/* Fields that have been parsed: those that may occur only once, and "Connection: close", which
+ * overrides keep-alive. */
 struct seen_headers {
   bool host, length, coding, close;
 };
@@ -331,13 +331,14 @@ bool mafat_http_bears(const struct mafat_http_request *r, const char *token)
   struct mafat_http_text given =
       trim(r->authorization.bytes + skip, r->authorization.bytes + r->authorization.n);
   volatile unsigned char differs =
-      given.n != n; /* the loop's time depends only on the length that the client sent */
+      given.n != n; /* the loop's time depends only on the length of the client's token */
   for (size_t i = 0; i < given.n; i++)
     differs = (unsigned char)(differs | (given.bytes[i] ^ token[n ? i % n : 0]));
   return !differs && n > 0;
 }
 
-/* The field Sec-Fetch-Site has another value also for pages of this host at another port. */
+/* True if the field Sec-Fetch-Site is absent or names no other origin. Another port of this host is
+ * another origin, too. */
 static bool is_own_site(const struct mafat_http_request *r)
 {
   return !r->site.bytes || is_word(r->site, "same-origin") || is_word(r->site, "none");

@@ -9,8 +9,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Costs, in pixels to decode: the network and all else that every job has, and that of an ordinary
- * picture at most. */
+/* Costs of a job, in pixels to decode: JOB_COST for the network and all else that every job does;
+ * ORDINARY_COST is the highest cost of an ordinary picture. */
 enum { JOB_COST = 1 << 20, ORDINARY_COST = 2 << 20 };
 
 bool mafat_job_queue_open(struct mafat_job_queue *job_queue)
@@ -154,8 +154,8 @@ struct mafat_job *mafat_job_queue_take(struct mafat_job_queue *job_queue)
   return job_queue->running;
 }
 
-/* Moving average of measured values, with newer ones weighted more. One that takes very long
- * counts as four. */
+/* Updates a moving average, in which newer values weigh more. A value above four averages counts as
+ * four averages. */
 static double follow(double average, double value)
 {
   const double most = 4 * average;

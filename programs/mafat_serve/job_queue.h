@@ -1,9 +1,9 @@
 /* Queue of jobs between the thread of connections and the thread that computes. The connection owns
  * a job before it is added and after it is done or dropped; in between the queue owns it. The
  * computing thread takes jobs one at a time, by fair queueing: first the job whose cost, added to
- * the work that was done before it came, is least. So a job waits for those that came before it,
- * except much costlier ones. A mutex guards the queue; nothing is allocated. Included by
- * programs/mafat_serve. */
+ * the cost of all jobs taken before it was added, is least. So a job waits for jobs that came
+ * before it, except for much costlier ones. A mutex guards the queue; nothing is allocated.
+ * Included by programs/mafat_serve. */
 #ifndef MAFAT_PROGRAM_SERVE_JOB_QUEUE_H
 #define MAFAT_PROGRAM_SERVE_JOB_QUEUE_H
 
@@ -34,10 +34,10 @@ struct mafat_job {
   struct mafat_job_frame frame;
   bool form;         /* the body's type is that of a form: it may have lost bytes */
   float thresh, nms;
-  size_t memory_bytes; /* budget of a plan or map; 0: the plan that runs */
+  size_t memory_bytes; /* plan or map: memory budget; 0: that of the running plan */
   double cost;         /* estimated pixels to decode; picture_cost.h */
   double asked_ms;     /* time when it was added */
-  double due;          /* the queue's `served` when it was added, and its own cost */
+  double due;          /* the queue's `served` when the job was added, plus its cost */
   /* Result of the job. */
   int status;        /* HTTP status */
   const char *type;  /* content type of the response */
@@ -66,7 +66,7 @@ struct mafat_job_queue {
   struct mafat_job *jobs[MAFAT_JOB_QUEUE_SIZE]; /* (counts.n_waiting) */
   struct mafat_job *running;
   double running_since_ms;
-  double served; /* cost of all jobs that were taken */
+  double served; /* total cost of all jobs taken from the queue */
   struct mafat_job_queue_counts counts;
 };
 
@@ -80,8 +80,9 @@ bool mafat_job_queue_drop(struct mafat_job_queue *job_queue, struct mafat_job *j
 enum mafat_job_state mafat_job_queue_state(struct mafat_job_queue *job_queue,
                                            const struct mafat_job *job);
 struct mafat_job_queue_counts mafat_job_queue_counts(struct mafat_job_queue *job_queue);
-/* Cancels the model's run if others wait and it has run for longer than usual layers and a second:
- * its picture takes long to decode. usual_ms: time of the layers until runs have been measured. */
+/* Cancels the model's run if other jobs wait and it has run longer than layers usually take plus a
+ * second: its picture takes long to decode. usual_ms: predicted time of the layers, used until runs
+ * have been measured. */
 void mafat_job_queue_hurry(struct mafat_job_queue *job_queue, struct mafat_model *model,
                            double usual_ms);
 /* Declares that no job will be added. Jobs in the queue are still done. */

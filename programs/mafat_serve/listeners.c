@@ -1,6 +1,6 @@
 /* Opens listening sockets, by numeric address or path, and accepts connections. Called by
- * mafat_serve.c before it serves, and by server.c. Opens sockets; removes a stale one at its
- * path. */
+ * mafat_serve.c before it serves, and by server.c. Opens sockets; removes a stale socket file at a
+ * listener's path. */
 #include "programs/mafat_serve/listeners.h"
 
 #include <arpa/inet.h>
@@ -91,8 +91,8 @@ static bool is_local(const union address *a)
   return ntohl(a->four.sin_addr.s_addr) >> 24 == 127;
 }
 
-/* Removes a socket at that path if no process listens on it. The server that made it could not
- * remove it: its sandbox forbids that (programs/shared/sandbox). */
+/* Removes the socket at the address's path if no process listens on it. The server that made it
+ * could not remove it: its sandbox forbids that (programs/shared/sandbox). */
 static void remove_old(const union address *a)
 {
   struct stat st;
@@ -106,8 +106,9 @@ static void remove_old(const union address *a)
   close(fd);
 }
 
-/* Accepted sockets inherit the queue sizes and TCP_NODELAY. A connection is accepted when its first
- * bytes are there, or after a second: those that send nothing take no place before. */
+/* Sets options; accepted sockets inherit the queue sizes and TCP_NODELAY. The kernel offers a TCP
+ * connection for acceptance when its first bytes have arrived, or after a second, so that clients
+ * that send nothing take no place until then. */
 static bool set_up(int fd, const union address *a)
 {
   const int one = 1, queue = MAFAT_LISTENERS_QUEUE;

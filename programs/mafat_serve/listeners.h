@@ -1,5 +1,5 @@
 /* Listening sockets, at numeric addresses or paths; names are never looked up. Opens sockets, and
- * removes a stale one at its path. Included by server.h. */
+ * removes a stale socket file at a listener's path. Included by server.h. */
 #ifndef MAFAT_PROGRAM_SERVE_LISTENERS_H
 #define MAFAT_PROGRAM_SERVE_LISTENERS_H
 
@@ -30,7 +30,8 @@ void mafat_listeners_close(struct mafat_listeners *listeners);
 /* Accepts the next connection of a listener as a non-blocking socket; -1: see errno. */
 int mafat_listeners_accept(const struct mafat_listeners *listeners, int index);
 
-/* Moves fd to a number of at least `first`, closed on exec; -1: see errno. fd is closed. */
+/* Duplicates fd to a number of at least `first`, closed on exec, and closes fd. Returns the new
+ * descriptor; -1: see errno. */
 int mafat_listeners_number(int fd, int first);
 
 #endif

@@ -58,7 +58,8 @@ static int open_listener(struct serving *s, const char *address)
                     address);
 }
 
-/* Bodies are files in memory, to which the limit of a file's size applies. Raises it if it may. */
+/* Bodies are files in memory, so the process's limit of a file's size (ulimit -f) applies to them.
+ * Raises the soft limit if that is permitted. */
 static int raise_file_limit(struct serving *s)
 {
   struct rlimit limit;
@@ -97,7 +98,8 @@ static int check_kind(const struct serving *s, const struct mafat_model_facts *f
                     s->session.options.cfg);
 }
 
-/* Milliseconds of the layers until runs have been measured; predictions may be far off. */
+/* Milliseconds that the layers are assumed to take until runs have been measured. The prediction
+ * may be far off. */
 static double usual_ms(const struct mafat_model *model)
 {
   static const double unsure = 4;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PIECE = 4096, OVERLAP = 16 }; /* longest marker that is read, in bytes, and some */
+enum { PIECE = 4096, OVERLAP = 16 }; /* bytes; OVERLAP: more than any marker that is read */
 
 static double product_of_16(const unsigned char *p)
 {
@@ -25,11 +25,11 @@ static bool is_frame(unsigned char marker)
 }
 
 struct jpeg_cost {
-  double pixels; /* of the largest frame: a thumbnail is a picture, too */
+  double pixels; /* of the largest frame; an embedded thumbnail is a frame, too */
   double scans;
 };
 
-/* Looks at the markers that begin in the first n bytes of p; OVERLAP bytes follow. */
+/* Adds the markers that begin in the first n bytes of p; OVERLAP more bytes are readable. */
 static void add_markers(struct jpeg_cost *cost, const unsigned char *p, size_t n)
 {
   const unsigned char *end = p + n;

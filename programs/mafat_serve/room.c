@@ -7,7 +7,8 @@ static bool fits(const struct mafat_room_claim *claim, size_t free)
   return claim->need - claim->held <= free;
 }
 
-/* True if all claims can get their need one after another, each giving it back at its end. */
+/* True if all claims can get their whole need one after another, when each gives its memory back
+ * before the next one gets its rest. */
 static bool all_can_end(const struct mafat_room *room)
 {
   bool ended[MAFAT_ROOM_CLAIMS] = {false};

@@ -24,10 +24,10 @@ struct mafat_room {
   struct mafat_room_claim *claims[MAFAT_ROOM_CLAIMS]; /* (n_claims) owned by the connections */
 };
 
-/* Opens a claim of `need` bytes, or of the capacity if that is less; nothing is held yet. At most
- * MAFAT_ROOM_CLAIMS are open. */
+/* Opens a claim of `need` bytes, or of the capacity if that is less; it holds nothing yet. At most
+ * MAFAT_ROOM_CLAIMS claims may be open at a time. */
 void mafat_room_open(struct mafat_room *room, struct mafat_room_claim *claim, size_t need);
-/* Makes the claim hold `bytes` in all, at most its need. False: not now. */
+/* Makes the claim hold `bytes` in all, at most its need. False: there is not enough memory now. */
 bool mafat_room_take(struct mafat_room *room, struct mafat_room_claim *claim, size_t bytes);
 /* Lowers need and held bytes to at most `bytes`. */
 void mafat_room_shrink(struct mafat_room *room, struct mafat_room_claim *claim, size_t bytes);

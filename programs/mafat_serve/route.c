@@ -173,7 +173,7 @@ static const char *take_frame(struct mafat_route *route, const struct mafat_http
   return NULL;
 }
 
-/* curl sends both "-d" and "--data-binary" with this type; the former drops bytes. */
+/* True for the type of forms. curl sends it with -d, which drops bytes, and with --data-binary. */
 static bool is_form(const struct mafat_http_request *r)
 {
   return is_type(r, "application/x-www-form-urlencoded");
@@ -222,7 +222,8 @@ static void refuse_method(struct mafat_route *route, const struct url_path *p)
   route->allow = p->get ? p->post ? "GET, HEAD, POST" : "GET, HEAD" : "POST";
 }
 
-/* A link of another site may lead to the page, which shows nothing by itself. */
+/* True if a browser opens the page. A link of another site may do that: the page itself holds no
+ * data. */
 static bool opens_page(const struct url_path *p, const struct mafat_http_request *r)
 {
   return p->kind == MAFAT_ROUTE_PAGE && r->method != MAFAT_HTTP_POST && !r->origin.bytes &&

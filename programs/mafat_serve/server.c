@@ -23,14 +23,14 @@ enum {
   FILES = FIRST_PLACE + MAFAT_POOL_SIZE
 };
 static const double look_ms = 25, pause_ms = 200;
-/* Connections are not closed for others before this age, if they have sent nothing, because their
- * request is on its way, or if they have been answered, because the client reads the answer. */
+/* A connection younger than this is not closed to make room for others if it has sent nothing (its
+ * request may be on its way), or if it has been answered (the client may be reading). */
 static const double fresh_ms = 250, fresh_spare_ms = 25;
-/* Spare places are used if new connections have waited outside for so long. */
+/* Spare places are used if new connections have waited in the backlog for so long. */
 static const double crowd_ms = 300;
 static const double most_ms =
     10000; /* longest poll: a wake-up may have been lost */
-enum { MOST_EVICTED = 8 }; /* in one turn: then those that came are read */
+enum { MOST_EVICTED = 8 }; /* connections closed in one turn; then new connections are read */
 
 static atomic_bool ends;
 static struct mafat_job_queue *signalled; /* queue whose wake_fd the signal handler writes to */
@@ -72,7 +72,7 @@ void mafat_server_close(struct mafat_server *server)
 
 /* ---- new connections ---- */
 
-/* Order in which connections are closed for others: 0 first; KEPT: not now. */
+/* Rank in which connections are closed to make room for new ones: 0 first; KEPT: not now. */
 enum { KEPT = 3 };
 static int rank_of(const struct mafat_connection *c, double now)
 {
@@ -83,7 +83,7 @@ static int rank_of(const struct mafat_connection *c, double now)
   return mafat_connection_is_stalled(c, now) ? 2 : KEPT;
 }
 
-/* The connection to close for another, oldest first; NULL: none. */
+/* The connection to close for a new one: of the lowest rank, the oldest; NULL: none. */
 static struct mafat_connection *find_victim(struct mafat_server *s, bool spare, double now)
 {
   struct mafat_connection *first = NULL;
@@ -111,9 +111,9 @@ static struct mafat_connection *find_spare(struct mafat_server *s, double now)
   return s->pool.n_spare < MAFAT_POOL_SPARE ? find_free(s) : find_victim(s, true, now);
 }
 
-/* A place for a new connection; NULL: the client waits in the listener's backlog. Spare places are
- * for /healthz, and for pictures that have to be sent again, if the others stay taken or the queue
- * is long. */
+/* A place for a new connection; NULL: the client waits in the listener's backlog. A spare place is
+ * given if the other places stay taken or the job queue is long. On it, /healthz is answered, and
+ * pictures get 429 unless another place has become free. */
 static struct mafat_connection *find_place(struct mafat_server *s, double now, bool *spare)
 {
   *spare = false;
@@ -137,7 +137,7 @@ static bool accept_one(struct mafat_server *s, int listener, struct mafat_connec
   }
   if (c->state != MAFAT_CONNECTION_FREE) mafat_connection_evict(c, &s->pool);
   mafat_connection_begin(c, &s->pool, fd, spare);
-  mafat_connection_go_on(c, &s->pool, POLLIN); /* its request may be there */
+  mafat_connection_go_on(c, &s->pool, POLLIN); /* its request may have arrived already */
   return true;
 }
 
@@ -187,7 +187,8 @@ static struct mafat_connection *find_waiting(struct mafat_server *s,
   return next;
 }
 
-/* Offers memory to those that wait for it, in order; who gets none yet keeps no other from it. */
+/* Offers memory to the connections that wait for it, in order. One that cannot get any yet does not
+ * block those after it. */
 static void offer_room(struct mafat_server *s)
 {
   struct mafat_connection *c = NULL;
@@ -209,7 +210,7 @@ static struct mafat_connection *find_stalled(struct mafat_server *s)
   return first;
 }
 
-/* Gives memory to those that wait; stalled connections lose theirs for them. */
+/* Gives memory to the connections that wait for it, and closes stalled connections to free some. */
 static void share_room(struct mafat_server *s)
 {
   struct mafat_connection *stalled;
@@ -237,7 +238,7 @@ static int gather(struct mafat_server *s, struct pollfd files[FILES])
   const bool open = now >= s->pauses_until_ms && find_place(s, now, &spare);
   if (!open && s->listeners.n > 0) until = now + look_ms;
   if (s->pool.n_queued > 0 || mafat_job_queue_counts(s->pool.job_queue).n_waiting > 0)
-    until = fmin(until, now + look_ms * 4); /* others may stall or be late */
+    until = fmin(until, now + look_ms * 4); /* a connection may stall, or a run be late */
   files[0] = (struct pollfd){s->pool.job_queue->wake_fd, POLLIN, 0};
   for (int i = 0; i < MAFAT_SANDBOX_LISTENERS; i++)
     files[FIRST_LISTENER + i] =

@@ -1,6 +1,7 @@
-/* Thread of connections: accepts them, and continues each when it is ready. If others wait, it
- * closes first those that have sent no whole request, oldest first, then those that are answered
- * or stalled. Starts a thread; allocates nothing. Included by mafat_serve.c. */
+/* Thread of connections: accepts them, and continues each when it is ready. If new
+ * clients wait, it closes connections: first those that have sent no whole request, oldest first,
+ * then those that have been answered, then stalled ones. Starts a thread; allocates nothing.
+ * Included by mafat_serve.c. */
 #ifndef MAFAT_PROGRAM_SERVE_SERVER_H
 #define MAFAT_PROGRAM_SERVE_SERVER_H
 
@@ -14,10 +15,10 @@
 struct mafat_server {
   struct mafat_connection_pool pool;
   struct mafat_listeners listeners;
-  double pauses_until_ms; /* no connection is accepted before: descriptors ran out */
-  double emptied_ms;      /* when no new connection was last seen waiting */
-  struct mafat_model *model; /* whose run is canceled if it is late; set before the start */
-  double usual_ms;           /* predicted milliseconds of its layers */
+  double pauses_until_ms; /* no connection is accepted before, as descriptors ran out */
+  double emptied_ms;      /* last time at which no new connection was waiting */
+  struct mafat_model *model; /* model whose late runs are canceled; set before the start */
+  double usual_ms;           /* predicted milliseconds of the model's layers */
   struct mafat_connection places[MAFAT_POOL_SIZE];
 };
 

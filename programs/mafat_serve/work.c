@@ -115,7 +115,7 @@ static void write_found(struct mafat_job *job, const struct mafat_run_report *r,
   job->answer_bytes = mafat_work_end(&w);
 }
 
-/* Writes the boxes that fit, the most confident first. */
+/* Writes the boxes for which the answer has capacity, the most confident first. */
 static void write_boxes(struct mafat_job *job, struct mafat_run_report *r,
                         struct mafat_detections *boxes, const struct mafat_run_facts *run,
                         double waited_ms)

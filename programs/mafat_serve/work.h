@@ -14,7 +14,7 @@ struct mafat_job_worker {
   const struct mafat_dry_run *dry_run;  /* of the same model */
   struct mafat_job_queue *job_queue;
   size_t capacity_bytes,
-      server_bytes; /* for bodies of requests; the server's part of the reserve */
+      server_bytes; /* capacity: bytes for bodies of requests; server: its part of the reserve */
 };
 
 /* Runs jobs until the job queue ends. */
@@ -23,7 +23,7 @@ void mafat_job_worker_run(const struct mafat_job_worker *work);
 /* Memory of an answer about a plan, besides the model: heap, and code that nothing else uses. */
 enum { MAFAT_WORK_PLAN_BYTES = 512 << 10 };
 
-/* Empties a body for a writer, which starts at its first byte and has `capacity` bytes. */
+/* Empties the body's file and opens a writer at its start, with `capacity` bytes. */
 void mafat_work_begin(struct mafat_writer *w, int fd, size_t capacity);
 /* Returns the bytes written; 0: they did not fit. */
 size_t mafat_work_end(struct mafat_writer *w);

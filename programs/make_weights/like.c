@@ -1,4 +1,5 @@
-/* Copies an ONNX or TFLite model with random weights. Called by make_weights.c for --like. */
+/* Copies an ONNX or TFLite model with random weights. Called by make_weights.c for --like. Reads
+ * the model's files, allocates, and writes to an open file. */
 #include "programs/make_weights/like.h"
 
 #include "base/model_file.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Range of floats in the file. The new ones are uniform in [centre - spread, centre + spread]. */
+/* A range of floats in the file. New floats are uniform in [centre - spread, centre + spread]. */
 struct patch {
   uint64_t at, n;
   bool as_they_were; /* keep the range of the old values */

@@ -80,8 +80,8 @@ static void put_weights(struct numbers_file *w, const struct mafat_layer *head, 
     numbers_put(w, n / filters, 0, limit * (head ? aim_filter(head, (int)i).gain : 1));
 }
 
-/* Writes a layer's constants in the order of the file. The branch's factor multiplies the scales if
- * the layer is normalized, else the weights. */
+/* Writes a layer's constants in the order of the file. r->branch (recipe.h) multiplies the biases,
+ * and the scales if the layer is normalized, else the weights. */
 static void put_layer(struct numbers_file *w, const struct mafat_network *n, int index,
                       const struct recipe *r)
 {
@@ -142,8 +142,8 @@ static int write_file(const char *out, int number, const struct mafat_network *n
   return code;
 }
 
-/* Makes the path of the copy of a constants file: below OUT's folder as the original is below the
- * model's folder. */
+/* Makes the path of the copy of a constants file. Its path relative to OUT's folder is that of the
+ * original relative to the model's folder. */
 static int place_beside(char *path, size_t capacity, const char *file, const struct make_options *o,
                         struct mafat_diagnostic *d)
 {

@@ -34,7 +34,7 @@ static float wanted_energy(enum mafat_activation a)
   }
 }
 
-/* The single tensor of `sources`, else -1. */
+/* The tensor that `sources` consists of; -1: none, or several. */
 static int sole_tensor(const struct mafat_sources *sources)
 {
   return mafat_sources_count(sources) == 1 ? sources->list[0].tensor : -1;
@@ -94,7 +94,7 @@ static void cook_layer(const struct mafat_network *n, int index, struct recipe *
   if (mafat_layer_blends(l)) r->energy = blended_energy(n, l, in, recipes);
 }
 
-/* Scales down the last convolution of a residual branch, found from its shortcut `index`. */
+/* Scales down the last convolution of the residual branch that ends at the shortcut `index`. */
 static void tame_branch(const struct mafat_network *n, int index, struct recipe *recipes)
 {
   const float factor = 0.125f; /* keeps the sum over dozens of blocks small */

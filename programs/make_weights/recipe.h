@@ -10,11 +10,12 @@
 struct recipe {
   float energy;  /* estimated mean square of the layer's outputs */
   float limit;   /* weights are uniform in [-limit, limit] */
-  float branch;  /* factor of the layer's scales: below 1 at the end of a shortcut's branch */
+  float branch;  /* factor of the layer's biases and scales (without scales: weights): below 1 for
+                    the last convolution of a shortcut's branch, else 1 */
   int head;      /* detection head that the operator feeds; -1: none */
 };
 
-/* A filter in front of a detection head: its weights' factor and its bias. */
+/* Factor of the weights, and bias, of a filter that feeds a detection head. */
 struct aim {
   float gain, bias;
 };

@@ -75,8 +75,9 @@ void counters_memory(const struct limit_group *g, struct group_memory *m)
   if (!v1) m->swap_bytes = read_number(g, "memory.swap.current");
 }
 
-/* Estimates the swap peak: peak of memory plus swap less the peak of memory. Returns 0 if that is
- * within one batch: v1 charges both in batches, also when the charge is refused. */
+/* Estimates the swap peak: the peak of memory and swap together, minus the peak of memory. Returns
+ * 0 if that is at most a batch for each processor, by which v1's two peaks can be too high: v1
+ * charges pages in batches, and counts refused charges, too. */
 static int64_t swap_peak_v1(const struct limit_group *g, int64_t peak_bytes)
 {
   int64_t both = read_number(g, "memory.memsw.max_usage_in_bytes");
@@ -85,8 +86,8 @@ static int64_t swap_peak_v1(const struct limit_group *g, int64_t peak_bytes)
   return both - peak_bytes > batch ? both - peak_bytes : 0;
 }
 
-/* Number of times that either limit was hit. If the limit of memory plus swap is not above that of
- * memory, the former is hit; newer kernels count only the latter. */
+/* Number of times that the limit of memory, or that of memory plus swap, was hit. If both limits
+ * are equal, the second one is hit, but newer kernels count only hits of the first. */
 static int64_t limit_hits_v1(const struct limit_group *g)
 {
   int64_t memory = read_number(g, "memory.failcnt"), both = read_number(g, "memory.memsw.failcnt");

@@ -178,7 +178,7 @@ static bool limit_is_the_least(const struct limit_group *g, struct why *why)
 {
   char path[PATH_ROOM], text[64], group[PATH_ROOM];
   strcpy(group, g->place->parent);
-  for (;;) { /* also the root: that of a container has a limit */
+  for (;;) { /* up to the root, which in a container has a limit, too */
     path_join(path, g->place->mount, group,
               g->place->version == 1 ? "memory.limit_in_bytes" : "memory.max");
     if (file_read(path, text, sizeof text) && isdigit((unsigned char)*text) &&
@@ -259,7 +259,7 @@ bool group_join(const struct limit_group *g, const struct limit_options *o, pid_
   if (!attach(g, "memory", pid, why)) return false;
   if (g->has_cpuset && g->place->version == 1 && !attach(g, "cpuset", pid, why)) return false;
   if (!o->cpus) return true;
-  /* Also inside a cpuset: the process inherited our own affinity. */
+  /* Needed even inside a cpuset: the process inherited our own affinity. */
   cpu_set_t kept;
   if (sched_setaffinity(pid, sizeof o->cpu_set, &o->cpu_set) == 0 &&
       sched_getaffinity(pid, sizeof kept, &kept) == 0 && CPU_EQUAL(&kept, &o->cpu_set))
@@ -295,7 +295,7 @@ static void visit(const char *folder, enum removal removal)
       visit(path, removal);
   if (dir) closedir(dir);
   if (removal != REMOVE_EMPTY && (kill_listed(folder) > 0 || removal == KILL)) return;
-  /* v1: else page cache charged to the group would keep it in the kernel after rmdir. */
+  /* v1: page cache charged to the group would otherwise keep the group in the kernel. */
   if (removal == REMOVE && path_join(path, folder, "", "memory.force_empty")) file_write(path, "0");
   rmdir(folder);
 }
@@ -356,8 +356,8 @@ static bool is_numbered_here(int pid)
 
 enum whose { NOBODYS, OURS, ANOTHERS };
 
-/* Whose processes a group and the groups below it hold. Processes of another container have PID 0
- * or, on v1, are not listed: then NOBODYS is returned. */
+/* Returns whose processes a group and the groups below it hold. Processes of another container
+ * have PID 0 or, on v1, are not listed; if none is listed, NOBODYS. */
 static enum whose whose_is(const char *folder)
 {
   char path[PATH_ROOM];
@@ -394,7 +394,7 @@ static void sweep_folder(const char *mount, const char *parent)
       continue;
     enum whose whose = whose_is(path);
     if (whose == OURS) remove_folder(path);
-    /* If it has unseen processes after all, the kernel refuses. */
+    /* If the group has processes that are not listed, the kernel refuses. */
     if (whose == NOBODYS) visit(path, REMOVE_EMPTY);
   }
   if (dir) closedir(dir);

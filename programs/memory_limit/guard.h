@@ -12,7 +12,7 @@ struct guard {
   int line;  /* our end of a pipe; the guard waits until it is closed */
 };
 
-/* Starts the guard, before the group is made; the guard has a copy of its name. */
+/* Starts the guard, before the group is made; the guard keeps a copy of the group's name. */
 bool guard_start(struct guard *guard, const struct limit_group *g, struct why *why);
 /* Ends the guard; it does not touch the group. */
 void guard_end(struct guard *guard);

@@ -1,4 +1,5 @@
-/* Parses the command line of memory_limit. Called by memory_limit.c. */
+/* Parses the command line of memory_limit, and lists of CPUs. Called by memory_limit.c and
+ * group.c. */
 #include "programs/memory_limit/options.h"
 
 #include <ctype.h>

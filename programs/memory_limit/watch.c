@@ -1,4 +1,5 @@
-/* Starts the command, samples it, and reads its counters when it ends. Called by memory_limit.c. */
+/* Starts the command, samples it, and reads its counters when it ends. Called by memory_limit.c and
+ * report.c. Forks, traces and signals processes; sets the signal mask. */
 #include "programs/memory_limit/watch.h"
 
 #include <errno.h>
@@ -20,8 +21,8 @@ const char *outcome_name(enum limit_outcome outcome)
   return names[outcome];
 }
 
-/* Signal for the end of the parent's thread that forked us; the parent itself may go on. A signal
- * of its own, since SIGTERM may be ignored. */
+/* The kernel sends this signal when the parent's thread that forked us ends, even if the parent
+ * lives on. SIGTERM would not do, since it may be ignored. */
 #define PARENT_ENDED SIGRTMIN
 
 void signals_block(struct signals *s, pid_t parent)

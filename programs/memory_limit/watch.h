@@ -26,9 +26,9 @@ struct limit_watch {
   struct process_memory process;
   struct group_events events;     /* read when all processes in the group have ended */
   int64_t anon_peak_bytes, cache_peak_bytes,
-      swap_peak_bytes;            /* of the samples; swap also of the kernel's own */
+      swap_peak_bytes;            /* largest samples; swap: or the kernel's own peak */
   struct system_swap system_swap; /* from start to end */
-  int64_t block_reads;            /* of 512 bytes */
+  int64_t block_reads;            /* blocks of 512 bytes */
   int64_t n_samples;
 };
 

@@ -7,10 +7,12 @@
 
 #include "include/mafat.h"
 
-/* Checks what the first bytes of the model's and the weights' files show. Opens regular files for
- * reading and closes them; passes what it cannot open, for the readers have better messages.
- * rest: (n) arguments after the options. alone: the first one holds network and weights.
- * MAFAT_EINVAL: names the argument, what it is, and the expected order. */
+/* Checks that the files of the model and of its weights are no pictures, empty files or folders.
+ * Opens regular files for reading and closes them. A file that cannot be opened passes: the code
+ * that reads it later has a better message.
+ * rest: (n) arguments after the options. alone: the first one holds both network and weights.
+ * Returns MAFAT_OK or MAFAT_EINVAL: the message names the argument, what was found, and the
+ * expected order. */
 int mafat_arguments_check(char *const *rest, int n, bool alone, struct mafat_diagnostic *d);
 
 #endif

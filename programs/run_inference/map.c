@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* errno says why not. */
+/* Draws the map into fd and closes fd. Returns false, with errno, if writing fails. */
 static bool write_picture(const struct mafat_map *map, int fd)
 {
   struct mafat_writer w;

@@ -37,10 +37,11 @@ struct mafat_map {
   struct mafat_buffer_facts *buffers; /* (arena.n_buffers) */
   struct mafat_map_step *steps;       /* (n_steps) */
   int n_steps;                        /* at least 1 */
-  int *columns; /* [position]: its step, or the next one; n_steps after the last */
-  size_t (*alive)[MAFAT_MAP_TAGS];    /* [time]: live bytes by tag */
+  /* [position]: index of the position's step, or of the next step; n_steps after the last step */
+  int *columns;
+  size_t (*alive)[MAFAT_MAP_TAGS];    /* [time]: live bytes of each tag */
   int peak_begin,
-      peak_end; /* times at which all buffers of the peak are live; end excluded */
+      peak_end; /* all buffers of the peak are live at the times peak_begin to peak_end - 1 */
 };
 
 /* Collects what is drawn. *map: all zeros on entry; the caller closes it, even after a failure.
@@ -52,8 +53,8 @@ void mafat_map_close(struct mafat_map *map);
 const char *mafat_map_tag_name(int tag); /* "activations" */
 int mafat_map_tag_of(const struct mafat_buffer_facts *buffer);
 size_t mafat_map_alive(const struct mafat_map *map, int time); /* live bytes of all tags */
-/* The x position at which a time begins, in steps. The first half of a step is the transform of its
- * input, the second half the step itself. */
+/* Returns the x position at which a time begins, in widths of a step. Each position has two times:
+ * in the first, the step's input is transformed; in the second, the step itself runs. */
 double mafat_map_begin(const struct mafat_map *map, int time);
 /* Index of the step at a time. */
 int mafat_map_step_at(const struct mafat_map *map, int time);

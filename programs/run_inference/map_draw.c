@@ -13,18 +13,18 @@
 enum {
   LEFT = 84,       /* left edge of the boxes; the scale of bytes is here */
   TABLE = 368,     /* the width of the table at the right */
-  GAP = 28,        /* before it */
+  GAP = 28,        /* between the boxes and the table */
   MARGIN = 16,
-  NARROWEST = 840, WIDEST = 1440, /* of the boxes */
+  NARROWEST = 840, WIDEST = 1440, /* limits of the width of all boxes */
   GROUPS = 128, GROUPS_HEIGHT = 16,
   TOP = 148, BOXES_HEIGHT = 440,
   ALIVE = TOP + BOXES_HEIGHT + 10, ALIVE_HEIGHT = 110,
-  NUMBERS = ALIVE + ALIVE_HEIGHT + 14, /* of steps */
+  NUMBERS = ALIVE + ALIVE_HEIGHT + 14, /* y of the numbers of steps */
   NAMES = NUMBERS + 8, NAMES_HEIGHT = 128,
   HEIGHT = NAMES + NAMES_HEIGHT + 30,
-  SMALL = 10, NORMAL = 11, LARGE = 16, /* of letters */
+  SMALL = 10, NORMAL = 11, LARGE = 16, /* font sizes */
   LINE = 16,
-  LABEL = 62       /* of a line of the head */
+  LABEL = 62       /* width of the label before a line of the head */
 };
 
 static const char ink[] = "#222222", muted[] = "#666666", faint[] = "#e4e4e4", rule[] = "#8c8c8c",
@@ -38,7 +38,7 @@ enum { TEXT = 192 };
 struct drawing {
   const struct mafat_map *map;
   struct mafat_writer *w;
-  double width; /* of the boxes */
+  double width; /* width of all boxes, pixels */
 };
 
 /* ---- positions and names ---- */
@@ -125,7 +125,7 @@ static void put(const struct drawing *d, double x, double y, int size, const cha
       text, most);
 }
 
-/* Writes the title of the rectangle, whose element is open, and closes the element. */
+/* Writes the title of a rectangle, and ends the rectangle's element, which the caller began. */
 static void put_title(const struct drawing *d, const char *text)
 {
   mafat_writer_put(d->w, "><title>");
@@ -271,7 +271,7 @@ static void put_turned(const struct drawing *d, double x, double y, enum mafat_s
       text, most);
 }
 
-/* Number of steps from one label of that width to the next. */
+/* Number of steps from one label to the next, if a label needs `pixels` on the axis. */
 static int stride_for(const struct drawing *d, double pixels)
 {
   size_t stride = 1;

@@ -1,4 +1,5 @@
-/* Writes the times of layers for --marks. Called by run_inference.c through the watch of steps. */
+/* Writes the times of layers for --marks to an open file. Called by run_inference.c; the model
+ * calls mafat_marks_step() for each step, through mafat_model_set_watch(). */
 #include "programs/run_inference/marks.h"
 
 void mafat_marks_begin(struct mafat_marks *m, const struct mafat_model *model, int fd)

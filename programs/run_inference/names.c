@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 struct mafat_names {
-  char *text;       /* of the file, every line ended by a NUL */
-  uint32_t *starts; /* (n): of the lines in the text */
+  char *text;       /* the file, every line ended by a NUL */
+  uint32_t *starts; /* (n): offset of each line in `text` */
   int n;
 };
 
@@ -59,7 +59,8 @@ static int read_all(struct names_text *t, int fd, size_t bytes, const char *path
   return MAFAT_OK;
 }
 
-/* Bytes to read: a file that is too long is refused behind the limit. */
+/* Number of bytes to read. Of a file that is too long it is one more than the limit, so that
+ * read_all() notices. */
 static size_t size_of(const struct stat *st)
 {
   return st->st_size < MAFAT_NAMES_MAX_BYTES ? (size_t)st->st_size

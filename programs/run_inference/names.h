@@ -18,8 +18,8 @@ enum {
  * count. Labels need not be UTF-8. The caller closes *out; it is NULL after a failure. Returns
  * MAFAT_OK, MAFAT_EIO, MAFAT_ENOMEM or MAFAT_EFORMAT (the file is too long or no text). */
 int mafat_names_read(struct mafat_names **out, const char *path, struct mafat_diagnostic *d);
-/* The same in at most `most` bytes of memory. MAFAT_ELIMIT: more would be needed; none of it is
- * allocated. */
+/* Like mafat_names_read, in at most `most` bytes of memory. Returns MAFAT_ELIMIT if more would be
+ * needed. */
 int mafat_names_read_within(struct mafat_names **out, const char *path, size_t most,
                             struct mafat_diagnostic *d);
 void mafat_names_close(struct mafat_names **names);

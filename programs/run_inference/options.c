@@ -150,7 +150,7 @@ static int add_word(struct mafat_options *o, const char *search, const char *wor
              : mafat_fail(d, MAFAT_EINVAL, "--search: its words are too long");
 }
 
-/* Checks the value of an option as the word of the search. The message names the option. */
+/* Checks a former option and its value as a word of the search. The message names the option. */
 static int check_renamed(const char *search, const char *word, const char *value,
                          struct mafat_diagnostic *d)
 {
@@ -415,7 +415,7 @@ static int take_model(struct mafat_options *o, int n, char **rest, struct mafat_
   return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", o->cfg, strerror(errno));
 }
 
-/* Reads the arguments after the options if nothing is run. */
+/* Reads the arguments after the options of --predict, which runs nothing. */
 static int read_question(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
 {
   char word[MAFAT_SEARCH_ROOM];

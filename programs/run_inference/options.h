@@ -33,9 +33,9 @@ struct mafat_options {
   struct {
     int row;           /* in the table of options */
     const char *value; /* NULL: a flag */
-  } renamed[MAFAT_RENAMED_MOST]; /* (n_renamed) such options, as given */
+  } renamed[MAFAT_RENAMED_MOST]; /* (n_renamed) given options that are words of a search now */
   int n_renamed;
-  char note[MAFAT_SEARCH_ROOM + 200]; /* note for the user how to write them now; "": none */
+  char note[MAFAT_SEARCH_ROOM + 200]; /* tells the user how to write these options now; "": none */
 };
 
 /* Names of environment variables. */

@@ -378,7 +378,7 @@ static void table_name(struct mafat_writer *w, const struct mafat_report_row *ro
   mafat_writer_put_spaces(w, LAYERS_WIDTH - (int)strlen(layers));
   mafat_writer_put(w, " ");
   mafat_writer_put_plain(w, what);
-  /* `what` is ours and ASCII; a wider one only pushes its row to the right. */
+  /* `what` is ASCII text of this program. If it is too wide, the rest of the row moves right. */
   mafat_writer_put_spaces(w, WHAT_WIDTH - (int)strnlen(what, WHAT_WIDTH));
 }
 

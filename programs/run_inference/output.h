@@ -78,8 +78,8 @@ int mafat_output_run_text(const struct mafat_run_report *r, struct mafat_writer 
  * above. */
 struct mafat_frame_report {
   long long frame;     /* its number among the frames that were run, from 0 */
-  long long dropped;   /* frames skipped between the previous one and it, as the run was too slow */
-  double wait_ms;      /* time until it arrived */
+  long long dropped;   /* frames skipped before this one because runs were too slow */
+  double wait_ms;      /* time that the program waited for it */
   double latency_ms;   /* time from its arrival until its results are known */
 };
 int mafat_output_frame_json(const struct mafat_run_report *r, const struct mafat_frame_report *f,
@@ -92,7 +92,7 @@ int mafat_output_frame_error_json(long long frame, const char *message, int exit
 struct mafat_video_report {
   const char *frames;  /* their format */
   long long n, dropped, failed; /* numbers of frames: run, skipped, failed */
-  double seconds;      /* from the arrival of the first to the end of the last */
+  double seconds;      /* from the first frame's arrival to the end of the last frame's run */
   double frame_ms;     /* mean time of a frame, without waiting for it */
 };
 int mafat_output_video_json(const struct mafat_run_report *r, const struct mafat_video_report *v,
@@ -112,7 +112,7 @@ enum { MAFAT_OUTPUT_RESIDENT = 32 };
 const char *mafat_output_resident(const struct mafat_run_report *r,
                                   char text[MAFAT_OUTPUT_RESIDENT]);
 
-/* The arena beyond the largest sum of live buffers, percent. */
+/* Percentage by which the arena is larger than the largest sum of live buffers. */
 double mafat_output_arena_excess(const struct mafat_plan_facts *p);
 
 enum mafat_row_kind { MAFAT_ROW_GROUP, MAFAT_ROW_LAYER, MAFAT_ROW_TOTAL };

@@ -1,5 +1,5 @@
-/* Prints how pictures become the input. Called by output.c, plan_report_json.c and
- * plan_report_text.c. */
+/* Prints how pictures are converted to the network's input. Called by output.c,
+ * plan_report_json.c and plan_report_text.c. */
 #include "programs/run_inference/picture_facts.h"
 
 static int count_channels(const struct mafat_picture_facts *f)

@@ -10,7 +10,7 @@
  * "source":"options","resize":"corner","pad":114}; null if facts is NULL or the input accepts no
  * pictures. */
 void mafat_picture_json(const struct mafat_picture_facts *facts, struct mafat_writer *w);
-/* Writes it as text: "rgb, (byte - 0 0 0) * 1 1 1 (options), corner, pad 114". */
+/* Writes the same facts as text: "rgb, (byte - 0 0 0) * 1 1 1 (options), corner, pad 114". */
 void mafat_picture_text(const struct mafat_picture_facts *facts, struct mafat_writer *w);
 
 #endif

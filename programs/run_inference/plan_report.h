@@ -54,8 +54,8 @@ void mafat_packings_close(struct mafat_packings *packings);
 int mafat_plan_report_write_sweep(const struct mafat_report_request *q, const size_t *budgets,
                                   int n, bool json, struct mafat_writer *w, bool *any,
                                   struct mafat_diagnostic *d);
-/* Writes such a table of the plans of the Pareto front. *any: true if one fits the dry run's
- * budget. */
+/* Writes the same kind of table, with a row for each plan of the Pareto front. *any: true if one
+ * of them fits the dry run's budget. */
 int mafat_plan_report_write_front(const struct mafat_report_request *q, bool json,
                                   struct mafat_writer *w, bool *any);
 
@@ -72,7 +72,7 @@ struct mafat_memory_part {
   const char *name;  /* in JSON: "process" */
   const char *label; /* in text: "program, libraries" */
   size_t bytes;
-  bool before; /* in use only before the layers run; not in the resident sum */
+  bool before; /* in use only before layers run; not counted in the resident bytes */
 };
 
 enum { MAFAT_MEMORY_PARTS = 12 };

@@ -24,7 +24,7 @@ static size_t most_bytes(const struct mafat_ranks_facts *f)
   return most;
 }
 
-/* A few bytes are not 0.0. */
+/* Writes MiB; a few bytes are "<0.1", not "0.0". */
 static void put_mib(struct mafat_writer *w, double bytes)
 {
   char capacity[MAFAT_NUMBER_ROOM];
@@ -184,7 +184,7 @@ static struct rank_row row_of(const struct mafat_ranks_facts *f)
   return (struct rank_row){f->latency_ms, most_bytes(f), f->exchanged_bytes, true};
 }
 
-/* Fills in rows[i] for i + 1 ranks, below n. Rows of numbers that do not fit stay empty. */
+/* Fills in rows[i] for i + 1 ranks, i < n. If that many ranks do not fit, the row stays empty. */
 static int find_rows(const struct mafat_report_request *q, const struct mafat_options *o,
                      struct rank_row *rows, int n, struct mafat_diagnostic *d)
 {

@@ -109,7 +109,7 @@ static void begin(const struct budget_table *t)
 static void put_cell(struct mafat_writer *w, double value, int decimals, int width)
 {
   char capacity[MAFAT_NUMBER_ROOM];
-  mafat_writer_put(w, " "); /* also where a number is wider */
+  mafat_writer_put(w, " "); /* separates columns even if a number fills its column */
   mafat_writer_put_right(w, mafat_format_fixed(capacity, value, decimals), width - 1);
 }
 

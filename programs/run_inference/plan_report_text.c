@@ -29,7 +29,7 @@ static void put_million(struct mafat_writer *w, uint64_t n)
   mafat_writer_put(w, " million");
 }
 
-/* A few bytes are not 0.0. */
+/* Writes MiB; a few bytes are "<0.1", not "0.0". */
 static void put_mib_cell(struct mafat_writer *w, size_t bytes)
 {
   char capacity[MAFAT_NUMBER_ROOM];
@@ -103,7 +103,7 @@ static void put_fits(const struct mafat_report_request *q, const struct mafat_pl
   mafat_writer_put(w, "\n");
 }
 
-/* The arena beside the lower bound of any offset assignment. */
+/* Writes the arena's size, and how far it exceeds the most bytes that are live at one time. */
 static void put_arena(const struct mafat_plan_facts *p, struct mafat_writer *w)
 {
   put_label(w, "arena");

@@ -39,7 +39,7 @@ bool mafat_dump_is_direct(const struct mafat_dump *dump);
  * ... of a model or, if m is NULL, of a dry run. */
 void mafat_ports_json(const struct mafat_model *m, const struct mafat_dry_run *q,
                       struct mafat_writer *w);
-/* Write them as text: "data float32[3, 416, 416]". */
+/* Write inputs or outputs as text: "data float32[3, 416, 416]". */
 void mafat_ports_inputs_text(const struct mafat_dry_run *q, struct mafat_writer *w);
 void mafat_ports_outputs_text(const struct mafat_dry_run *q, struct mafat_writer *w);
 

@@ -60,7 +60,8 @@ static int report_one(struct mafat_session *s, const struct mafat_report_request
   return code;
 }
 
-/* Reports a plan per budget. The greedy search, as in the paper, ignores the layout of weights. */
+/* Reports a plan per budget, and plans with weights packed smaller, except for the greedy search:
+ * like the paper, it ignores how weights are stored. */
 static int report_sweep(struct mafat_session *s, const struct mafat_report_request *request,
                         bool *any)
 {
@@ -107,9 +108,9 @@ int mafat_session_predict(struct mafat_session *s)
   int code = mafat_session_check_output(s, "map", o->map);
   if (o->sweep.given) {
     mafat_progress_begin("looking for plans", o->quiet);
-    mafat_progress_count(1, MAFAT_PACKINGS + 1); /* and these weights packed smaller */
+    mafat_progress_count(1, MAFAT_PACKINGS + 1); /* this dry run, one per narrower type */
   }
-  if (code == MAFAT_OK) code = mafat_session_read_names(s); /* they count as a run's do */
+  if (code == MAFAT_OK) code = mafat_session_read_names(s); /* so that they count, as in a run */
   if (code == MAFAT_OK) code = mafat_session_open_dry_run(s, &dry_run, &m, &s->d);
   if (code == MAFAT_OK) {
     struct mafat_report_request q = make_request(s, dry_run);

@@ -300,7 +300,8 @@ static int run_image(struct mafat_session *s, const char *path)
 
 /* ---- all pictures ---- */
 
-/* The worst of several pictures' statuses: a bad picture is bad input. */
+/* Returns the worse of two statuses. Of several pictures, any failure other than EXIT_RUNNING
+ * counts as EXIT_INPUT. */
 static int merge_status(int all, int one, bool single)
 {
   if (one == 0) return all;
@@ -368,14 +369,14 @@ static int refuse_line(struct mafat_session *s, const char *line)
   return EXIT_INPUT;
 }
 
-/* Drops the CR of a list with CR LF, unless a file has that name. */
+/* Drops the CR at the end of a line of a list, unless a file has that name. */
 static void drop_return(char *line)
 {
   size_t n = strlen(line);
   if (n > 0 && line[n - 1] == '\r' && access(line, F_OK) != 0) line[n - 1] = '\0';
 }
 
-/* Paths from standard input, one a line. */
+/* Runs the pictures whose paths are on standard input, one a line. Returns an exit status. */
 static int run_list(struct mafat_session *s, int status)
 {
   char line[PATH_MAX + 1]; /* opening a longer path fails with a message */

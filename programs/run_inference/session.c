@@ -142,7 +142,7 @@ void mafat_session_report_decode(struct mafat_session *s, const char *decode, co
   mafat_session_warn(s, text);
 }
 
-/* Path of the first picture; NULL: unknown, as in a list, and assumed to be an ordinary JPEG. */
+/* Path of the first picture. NULL: unknown, as in a list; an ordinary JPEG is then assumed. */
 const char *mafat_session_picture(const struct mafat_session *s)
 {
   const struct mafat_options *o = &s->options;
@@ -189,8 +189,8 @@ void mafat_session_check_names(struct mafat_session *s)
   mafat_session_warn(s, text);
 }
 
-/* Names stay in memory while the model runs: they may take half of what the budget leaves. The few
- * names of a usual network are always read. */
+/* Names stay in memory while the model runs, so they may take half of the budget's free bytes, but
+ * always 256 KB, enough for the names of a usual network. */
 MAFAT_PART(opening)
 int mafat_session_read_names(struct mafat_session *s)
 {

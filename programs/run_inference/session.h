@@ -29,7 +29,7 @@ struct mafat_session {
   char sandbox_text[48];
   bool fork_reported, decode_reported;
   const char *frames;      /* video format, as in a model's options; NULL: pictures are run */
-  size_t frames_beside;    /* bytes of the camera's buffers */
+  size_t frames_beside;    /* bytes of the camera's buffers that are not resident memory */
   const struct mafat_rank_link *link; /* link of mafat_ranks; NULL: no ranks */
   struct mafat_diagnostic d;
 };
@@ -45,10 +45,10 @@ struct mafat_session_ranks {
 /* The whole program. ranks: NULL if there are none. */
 int mafat_session_main(int argc, char **argv, const struct mafat_session_ranks *ranks);
 
-/* Times of the inferences of one picture: medians of the repetitions, except for waits. */
+/* Times of the inferences of one picture; image_ms and layers_ms are medians of repetitions. */
 struct mafat_session_times {
   double image_ms, layers_ms;
-  uint64_t stall_some_us, stall_full_us; /* of all */
+  uint64_t stall_some_us, stall_full_us; /* waits for memory, summed over all repetitions */
 };
 
 /* Prints the results of a picture; `before` was measured before its run. Returns an exit status. */

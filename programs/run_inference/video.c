@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Untouched by runs of pictures. For frames, all that will be used is touched before the process
+/* Runs of pictures do not touch it. Runs of video touch all that they will use before the process
  * is measured. */
 static struct video {
   bool prepared;
@@ -135,8 +135,8 @@ MAFAT_PART(run) void mafat_session_close_video(void)
 
 /* ---- a frame ---- */
 
-/* True if the next frame began to arrive while this one was read. If this one had arrived before it
- * was requested, its writer was blocked, and gets MOMENT_MS to begin the next. */
+/* True if the next frame began to arrive while the current one was read. was_there: the current
+ * frame was waiting in the pipe, so its writer was blocked; it gets MOMENT_MS to begin the next. */
 static bool is_late(bool was_there)
 {
   enum { MOMENT_MS = 2 };
