@@ -42,8 +42,8 @@ static void enter(struct mafat_connection *c, enum mafat_connection_state state,
 
 /* ---- pace ---- */
 
-/* Sets the deadlines of a body or an answer. If it is slower than LEAST_RATE for the pool's timeout,
- * the connection ends; if for stall_ms, it counts as stalled. */
+/* Sets the deadlines of a body or an answer. If it is slower than LEAST_RATE for the pool's
+ * timeout, the connection ends; if for stall_ms, it counts as stalled. */
 static void start_pace(struct mafat_connection *c, const struct mafat_connection_pool *pool)
 {
   c->until_ms = c->since_ms + pool->timeout_ms;

@@ -1,4 +1,5 @@
-/* Computes hashes of a network's outputs. Called by golden.c. Weights are in memory files. */
+/* Computes hashes of a network's outputs. Called by golden.c. Reads the cfg, allocates, and writes
+ * weights to files in memory. */
 #include "tests/golden/outputs.h"
 
 #include "formats/darknet/darknet.h"
@@ -163,7 +164,8 @@ static int run_classes(struct golden_outputs *o, const struct bench *b, int numb
   return code;
 }
 
-/* Plans with more tiles than the small maps have pixels are skipped. */
+/* Runs the plans that have a fixed text and are marked `runs`. Skips a plan that the network cannot
+ * have, as when it has more tiles than the small maps have pixels. */
 static int run_plans(struct golden_outputs *o, const struct bench *b, struct mafat_diagnostic *d)
 {
   struct golden_request r;

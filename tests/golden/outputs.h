@@ -14,14 +14,14 @@ enum golden_class { GOLDEN_PLAIN, GOLDEN_FUSED, GOLDEN_N_CLASSES };
 
 struct golden_outputs {
   uint64_t hashes[GOLDEN_N_CLASSES];
-  bool there[GOLDEN_N_CLASSES]; /* false: this processor has no level of the class */
+  bool there[GOLDEN_N_CLASSES]; /* true: this processor has a level of the class */
   int runs;                     /* number of runs */
   int differs; /* a plan (from 0) whose bits differ from the first plan's; -1: none */
 };
 
-/* Runs plans of the network, with an input of at most 96 pixels a side if the cfg allows it.
- * *ran is false, and nothing is run, for more than 20 million weights. Returns MAFAT_OK or an
- * error of reading, planning or running. */
+/* Runs plans of the network, with an input of at most 96 pixels a side if the cfg allows it. If
+ * the network has more than 20 million weights, *ran is false and nothing is run. Returns MAFAT_OK
+ * or an error of reading, planning or running. */
 int golden_outputs_run(struct golden_outputs *o, bool *ran, const char *cfg,
                        struct mafat_diagnostic *d);
 

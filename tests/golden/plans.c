@@ -10,9 +10,9 @@
 enum origin {
   WRITTEN,
   GREEDY,  /* greedy search (the paper's Algorithm 2) for 48 MB */
-  LEAST,   /* of the Pareto front: the smallest */
-  TWICE,   /* the fastest in twice the smallest's bytes */
-  MIDDLE,  /* the one half way between smallest and fastest */
+  LEAST,   /* smallest plan of the Pareto front */
+  TWICE,   /* fastest plan of the front within twice the smallest plan's bytes */
+  MIDDLE,  /* fastest within the mean of the bytes of the smallest and the fastest plan */
   FASTEST
 };
 

@@ -29,7 +29,8 @@ struct golden_request {
 /* Returns MAFAT_OK, MAFAT_ENOMEM or MAFAT_ELIMIT. */
 int golden_request_make(struct golden_request *r, int number, const struct golden_searches *s,
                         struct mafat_diagnostic *d);
-/* The same for plans with fixed texts, which need no search; false for others. */
+/* Makes the request for a plan with a fixed text, which needs no search. False: plan `number` has
+ * no fixed text. */
 bool golden_request_fixed(struct golden_request *r, int number, const struct mafat_network *n);
 
 /* Describes the options like "winograd, packed, 2 threads", in at most `capacity` bytes. */

@@ -41,7 +41,8 @@ static const struct {
 #endif
 };
 
-/* Peak in GFLOP/s: the best of n_trials of a few ms; 0 if the level has no loop. */
+/* Peak in GFLOP/s: the best of n_trials trials of a few ms each; 0 if peak.h has no loop for the
+ * level. */
 static double measure_peak(const struct mafat_kernels *k, int n_trials)
 {
   enum { LOOPS = 1000000 };
@@ -82,7 +83,8 @@ static double shape_weights(const struct bench_shape *s)
   return is_kernel(s, "depthwise") ? taps * s->c : 0;
 }
 
-/* Number of products and sums; a pooling counts comparisons, winograd_weights 2 per weight. */
+/* Number of multiplications and additions. A maxpool counts comparisons instead, and
+ * winograd_weights counts 2 per weight. */
 static double shape_operations(const struct bench_shape *s)
 {
   double taps = (double)s->size * s->size;
@@ -134,7 +136,8 @@ static void data_close(struct bench_data *d)
 struct timing {
   int repeats; /* calls in a run, so that it lasts a few ms */
   double *ms, median;
-  /* from the first contender's output, relative to its largest value; NAN: not compared */
+  /* largest difference from the first contender's output, relative to that output's largest value;
+   * NAN: not compared */
   double difference;
 };
 
@@ -201,7 +204,7 @@ struct printer {
   bool first; /* no result has been printed yet */
 };
 
-/* The peak to compare with: that of the contender's level; for other libraries the highest. */
+/* The peak to compare a contender with: its level's; for other libraries the highest. */
 static double peak_of(const struct printer *p, const struct mafat_kernels *level)
 {
   double highest = 0;
@@ -325,8 +328,8 @@ __attribute__((noinline)) void bench_end(void)
   __asm__ volatile("" ::: "memory");
 }
 
-/* Fewer rows, so that counting under an emulator takes seconds; a multiple of both Winograd
- * tiles. */
+/* The shape with fewer rows, so that counting under an emulator takes seconds. Their number is a
+ * multiple of the heights of both Winograd tiles. */
 static struct bench_shape few_rows(const struct bench_shape *s)
 {
   enum { OPERATIONS = 1 << 26, ROWS = 12 };

@@ -10,7 +10,7 @@ struct bench_options {
   int n_levels;              /* at most 8 */
   /* which shapes to time: `kernel` is a whole name, `shape` is part of a name; NULL: any */
   const char *kernel, *shape;
-  int runs; /* runs of each contender; reported: the median, for integers the least time */
+  int runs; /* runs of each contender; the median time is reported, for integers the least */
   bool json;
   bool once;                  /* compute untimed, once, between bench_begin and bench_end */
 };
@@ -47,7 +47,7 @@ struct bench_data {
   float *input, *weights, *bias;
 };
 
-/* An implementation that computes a shape. `state` is its own; `close` frees it. */
+/* An implementation that computes a shape. `state` is private to it; `close` frees `state`. */
 struct bench_contender {
   char name[40];
   const struct mafat_kernels *level; /* NULL: another library */

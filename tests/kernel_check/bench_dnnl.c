@@ -1,6 +1,6 @@
 /* oneDNN's convolution of the same layer, for bench.c: one thread, layouts chosen by oneDNN,
- * weights reordered beforehand, bias and leaky included. For the API of oneDNN 2; without it no
- * contender. */
+ * weights reordered beforehand, bias and leaky included. Needs the API of oneDNN 2; built without
+ * it, adds no contender. */
 #include "tests/kernel_check/bench.h"
 
 #if defined(HAVE_DNNL)
@@ -172,7 +172,7 @@ int bench_dnnl(const struct bench_shape *s, const struct bench_data *d,
     *c = (struct bench_contender){
         .state = p, .run = peer_run, .read = peer_read, .close = peer_close};
     snprintf(c->name, sizeof c->name, "%s", algorithms[i].name);
-    /* false: cannot compute this shape */
+    /* false: oneDNN cannot compute this shape by this algorithm */
     bool is_new = peer_fill(p, s, d, algorithms[i].algorithm) == 0;
     for (int j = first; is_new && j < n; j++)
       is_new = strcmp(implementation(c), implementation(&list[j])) != 0;

@@ -1,7 +1,7 @@
 /* --bench of integer convolutions: times each integer level and the float kernel of the same
- * layer in turn and takes the fastest run. A level's peak is that of float multiply-adds, times
- * 4 if an instruction sums products of 4 bytes, times 2 if of 2 16-bit values: they use the same
- * execution units. Called by kernel_check.c. */
+ * layer in turn and takes the fastest run. A level's peak is that of float multiply-adds, times 4
+ * if an instruction sums 4 products of bytes, or times 2 if it sums 2 products of 16-bit values,
+ * since these instructions use the same execution units. Called by kernel_check.c. */
 #include "tests/kernel_check/bench.h"
 
 #include "base/blocks.h"
@@ -180,8 +180,8 @@ static void *filled(size_t n, uint32_t seed)
   return x;
 }
 
-/* Weights distributed like real ones, around 0: sums of two are below 128, and of some four
- * (kernels/integer_sorted.h). */
+/* Weights distributed like real ones, around 0: sums of two are below 128, and so are some sums of
+ * four (runner/kernels/integer_sorted.h). */
 static int8_t *filled_with_weights(size_t n)
 {
   enum { TERMS = 8 };
@@ -240,8 +240,8 @@ static double now_ms(void)
   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* An integer level, the float level to compare with, and how many more products an instruction
- * has. */
+/* An integer level, the float level to compare with, and how many times as many products one of its
+ * instructions computes. */
 struct level {
   const struct mafat_integer_kernels *k;
   const struct mafat_kernels *floats;
@@ -271,7 +271,7 @@ static int float_data(struct bench_data *d, const struct bench_shape *s)
   return d->input && d->weights && d->bias ? 0 : -1;
 }
 
-/* Prints a row: for each level ms, GMAC/s, share of its peak, speed relative to floats. */
+/* Prints a row: for each level its ms, GMAC/s, share of its peak, and speed relative to floats. */
 static int bench_one(const struct bench_shape *s, const struct level *levels, int n_levels,
                      const double *peaks, int runs)
 {

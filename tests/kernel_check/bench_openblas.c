@@ -1,5 +1,5 @@
-/* im2col and OpenBLAS's sgemm on the same layer, like in Darknet, for bench.c: one thread, no
- * im2col for 1x1. Without OpenBLAS no contender. */
+/* im2col and OpenBLAS's sgemm on the same layer, as in Darknet, for bench.c: one thread, no im2col
+ * for 1x1. Built without OpenBLAS, adds no contender. */
 #include "tests/kernel_check/bench.h"
 
 #if defined(HAVE_OPENBLAS)

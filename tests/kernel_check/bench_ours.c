@@ -11,10 +11,10 @@
 #include <string.h>
 
 enum {
-  INPUT_BYTES = 512 << 10, /* input of a band */
+  INPUT_BYTES = 512 << 10, /* most bytes of input of a band of output rows */
   SPLIT_CHANNELS = 256,    /* channels of a call if a panel's weights exceed SPLIT_BYTES */
   SPLIT_BYTES = 256 << 10,
-  TURN_TILES = 96,         /* Winograd: tiles, and bytes of transformed input, at a time */
+  TURN_TILES = 96, /* Winograd: at a time, most tiles and most bytes of transformed input */
   TURN_BYTES = 2 << 20,
   MAX_POINTS = 64, /* points of a Winograd tile */
   MAX_SIDE = 6
@@ -24,7 +24,7 @@ enum {
 struct map {
   float *floats;
   int h, w, c;    /* with padding */
-  int pad_before; /* rows and columns before the map */
+  int pad_before; /* rows of padding above the map, and columns to its left */
   size_t row_floats;
 };
 
@@ -59,7 +59,7 @@ static int map_open(struct map *m, int h, int w, int c, int pad_before, int pad_
   return 0;
 }
 
-/* Address of row y and column x, counted with padding. */
+/* Address of row y and column x of a block; padding counts as rows and columns. */
 static float *map_at(const struct map *m, int block, int y, int x)
 {
   return m->floats + (size_t)y * m->row_floats +
@@ -272,7 +272,7 @@ static void run_scale(void *state)
 
 /* --- Winograd --- */
 
-/* Floats from one point to the next, with this many channels. */
+/* Number of floats from one point's transformed values to the next point's, for `channels`. */
 static size_t point_floats(const struct ours *o, int channels)
 {
   return ((size_t)(o->n_tiles * channels + 15) / 16 | 1) * 16;
@@ -370,8 +370,8 @@ static void run_winograd(void *state)
   }
 }
 
-/* Transforms a panel's filters to [point][channel][width], with `point` floats between points.
- * Returns the address after the filters. */
+/* Transforms a panel's filters at `from` to [point][channel][width]; points are `point` floats
+ * apart. Returns the address after the filters. */
 static const float *transform_panel(const struct ours *o, const float *from, int width, float *to,
                                     size_t point)
 {

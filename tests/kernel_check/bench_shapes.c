@@ -1,4 +1,5 @@
-/* Layers of the networks of Debian's darknet package and of Yolo-Fastest, for --bench. */
+/* Layers of the networks of Debian's darknet package and of Yolo-Fastest, for --bench. Constant
+ * data, read by bench.c. */
 #include "tests/kernel_check/bench.h"
 
 const struct bench_shape bench_shapes[] = {

@@ -12,7 +12,7 @@ enum {
   MACS = 200000 /* approximate limit for a case */
 };
 
-/* The fixed property of a case; the rest is random. */
+/* The property of a case that is chosen; the others are random. */
 enum shape {
   USUAL,
   NARROW,   /* one column */
@@ -45,7 +45,7 @@ static int choose_size(void)
   return one_in(4) ? random_in(1, 11) : favoured[one_in(3) ? random_in(2, 5) : random_in(0, 1)];
 }
 
-/* Usually equal in both directions; dilated windows are small. */
+/* A random window, usually equal in both directions; a dilated one is small. */
 static struct mafat_window choose_window(void)
 {
   struct mafat_window w = mafat_window_square(choose_size(), one_in(2) ? 1 : random_in(1, 4), 0);
@@ -112,7 +112,8 @@ static void choose_channels(struct conv_case *c)
   }
 }
 
-/* Each row is between guard pages. Sometimes one row stands for several, like the row of zeros. */
+/* Makes input rows, each between guard pages. Sometimes several rows share one array, as rows of
+ * padding share a row of zeros. */
 static void make_inputs(struct conv_case *c)
 {
   const struct mafat_conv_call *call = &c->call;

@@ -17,7 +17,8 @@ static void run_depthwise(const struct mafat_kernels *k, const void *call)
   k->depthwise(call);
 }
 
-/* The channels may start at any lane of their panel; only their own lanes may be read. */
+/* Makes the weights of channels. In a panel, channels may start at any lane, so a kernel may read
+ * only the lanes of its channels. */
 static const float *make_weights(int n_taps, int n_channels, int width, enum value_range v)
 {
   return input_pixels(n_taps, n_channels, width, v);
@@ -29,7 +30,7 @@ static struct mafat_taps choose_taps(int size)
   return (struct mafat_taps){size, one_in(2) ? random_in(1, 2) : random_in(1, 4), dilation, 0, 0};
 }
 
-/* Usually equal in both directions. */
+/* A random window, usually equal in both directions. */
 static struct mafat_window choose_window(int largest)
 {
   struct mafat_window w;
@@ -125,7 +126,7 @@ static struct check_value exact_mean(const struct mafat_pool_call *c, int col, i
   return (struct check_value){mean.value, check_tolerance(mean, taps, MAFAT_LINEAR)};
 }
 
-/* A random call in which every window reads the map if its taps are not dilated. */
+/* A random call. If taps are not dilated, every window has a tap inside the map. */
 static struct mafat_pool_call choose_pool(struct mafat_taps taps)
 {
   const int n = one_in(3) ? 16 : random_in(1, 16);
@@ -141,7 +142,7 @@ static struct mafat_pool_call choose_pool(struct mafat_taps taps)
     call.padded_after = random_in(0, 3);
   call.n_rows = random_in(1, call.taps.size);
   call.first_col = call.in_begin - random_in(0, call.taps.size - 1);
-  /* end of the last window */
+  /* column after the last window's last tap */
   int seen = call.first_col + mafat_taps_inputs(call.taps, call.n_cols);
   call.in_end = seen - random_in(0, call.taps.size - 1);
   if (call.in_end <= call.in_begin) call.in_end = call.in_begin + 1;

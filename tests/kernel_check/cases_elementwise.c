@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A check call with one row of outputs. */
+/* Makes a check call with one row of outputs. */
 static struct check_call one_row(const char *kernel,
                                  void (*run)(const struct mafat_kernels *, const void *),
                                  const void *call, int n_cols, int n_lanes, int pixel_floats,
@@ -172,8 +172,8 @@ static void run_activate(const struct mafat_kernels *k, const void *call)
   k->activate(c->y, c->n, c->activation);
 }
 
-/* Largest error in single precision, relative to max(1, |y|). Simple formulas round once or
- * twice, the others have 2 ulp of the exponential. */
+/* Largest error in single precision, relative to max(1, |y|). Simple formulas round once or twice;
+ * the others have the exponential's error, 2 ulp, too. */
 static const double activation_bounds[MAFAT_EXACT_GENTLE] = {
     [MAFAT_LINEAR] = 0,        [MAFAT_LEAKY] = 1.5e-7,
     [MAFAT_RELU] = 0,          [MAFAT_RELU6] = 0, [MAFAT_LOGISTIC] = 2.5e-7, [MAFAT_MISH] = 4e-7,
@@ -192,7 +192,7 @@ static const double activation_bounds[MAFAT_EXACT_GENTLE] = {
     [MAFAT_AFFINE] = 2.5e-7,   [MAFAT_SIN] = 1.5e-7, [MAFAT_COS] = 1.5e-7,
 };
 
-/* The exponential is clamped at e^-87, so x times it is not quite 0. */
+/* Kernels clamp the exponential at e^-87, so that x times it is not quite 0. */
 static double activation_tolerance(double x, double y, enum mafat_activation a)
 {
   double tolerance = activation_bounds[a] * fmax(1, fabs(y)) + FLT_TRUE_MIN;

@@ -165,7 +165,7 @@ static void run_conv(const struct mafat_integer_kernels *k, const void *call)
   k->conv(&again);
 }
 
-/* Rows of an input: separate, or contiguous. */
+/* Makes the rows of an input: contiguous if `follow`, else separate. */
 static void make_rows(const uint8_t **rows, int n_rows, int n_cols, int n, int pixel,
                       enum nastiness how, bool follow)
 {

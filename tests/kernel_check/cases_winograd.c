@@ -22,7 +22,7 @@ static const struct mafat_winograd *random_winograd(void)
   return mafat_winograd_find((enum mafat_winograd_size)random_in(0, MAFAT_N_WINOGRADS - 1));
 }
 
-/* relative to the sum of magnitudes */
+/* largest error, relative to the sum of the terms' magnitudes */
 static const double transform_bound = 1e-6;
 
 static struct check_call transform_call(const char *kernel,
@@ -38,7 +38,7 @@ static struct check_value transformed(struct mafat_exact y)
   return (struct check_value){y.value, transform_bound * y.magnitude + 1e-43};
 }
 
-/* The exact value of output (row, col, lane) of the only view. */
+/* Address of the exact value of output (row, col, lane), for a call with one view. */
 static struct check_value *exact_at(const struct check_call *c, int row, int col, int lane)
 {
   const struct check_view *v = &c->views[0];
@@ -63,7 +63,7 @@ static void run_weights(const struct mafat_kernels *k, const void *call)
                                      c->point_floats);
 }
 
-/* Makes rows equidistant: points are a fixed number of floats apart, unlike rows of views. */
+/* Places rows at a fixed distance. Points of a tile are so, while rows of views are anywhere. */
 static void even_rows(struct check_view *v, size_t row_floats)
 {
   for (int r = 1; r < v->n_rows; r++) v->rows[r] = v->rows[0] + (size_t)r * row_floats;
@@ -225,7 +225,7 @@ static void exact_output(const struct output_call *output, int tile, int f, stru
     }
 }
 
-/* `width` floats: n random ones, then zeros, like a panel's scale or bias. */
+/* Makes `width` floats, n random ones and then zeros, like a panel's scales or biases. */
 static const float *panel_lanes(int n, int width, enum value_range v)
 {
   float *x = input_floats((size_t)width);

@@ -103,7 +103,7 @@ struct guarded {
 static struct guarded slots, panel, outputs;
 static int n_slots;
 static size_t output_bytes;             /* bytes of `outputs` used by the case */
-/* the used part of `outputs` before the call, and as expected after it */
+/* contents of the used part of `outputs`: before the call, and as expected after it */
 static float *initial, *expected;
 static struct check_value *exact_values;
 
@@ -142,7 +142,7 @@ static void poison(float *x, size_t n)
   for (size_t i = 0; i < n; i++) memcpy(x + i, &bits, sizeof bits);
 }
 
-/* n floats in array i of g: at its beginning, at its end, or anywhere. */
+/* Places n floats in array i of g: at its beginning, at its end, or anywhere between. */
 static float *place(const struct guarded *g, int i, size_t n)
 {
   assert(n <= g->bytes / sizeof(float));

@@ -60,7 +60,7 @@ void inputs_reset(void);
 /* n floats of input: at the beginning or end of a page next to a guard page, or anywhere. At
  * most SLOT_FLOATS; the contents are NaN. */
 float *input_floats(size_t n);
-/* The same for the only larger array: at most MAX_WEIGHTS. */
+/* Like input_floats, for weights: at most MAX_WEIGHTS floats. A case may have one such array. */
 float *weight_floats(size_t n);
 /* A row of pixels. The first `channels` floats of each have values, the gaps are NaN. The last
  * pixel ends after its channels. */
@@ -135,15 +135,16 @@ struct check_bytes_call {
 
 /* n random bytes of input, mostly at a page's end: at most SLOT_FLOATS * 4. */
 uint8_t *byte_inputs(size_t n);
-/* Weights, in the only larger array. */
+/* Like byte_inputs, for weights, in the array of weight_floats. */
 uint8_t *byte_weights(size_t n);
 
-/* outputs_reset releases the last case's outputs. byte_outputs allocates an array at a multiple
- * of `alignment`, with other bytes between arrays. The first array ends at a page's end, or all
- * start from a page's beginning. */
+/* outputs_reset releases the last case's outputs. byte_outputs allocates an array at a multiple of
+ * `alignment`; between arrays are bytes that must not change. Arrays are placed one after another,
+ * from a page's end downwards or from a page's beginning upwards. */
 void outputs_reset(void);
 void *byte_outputs(size_t n, size_t alignment);
-/* Address of the expected output, for the case to fill. Allocate all outputs before. */
+/* Address at which the case stores the expected value of an output. All outputs must be allocated
+ * before. */
 void *expected_of(const void *output);
 void check_run_bytes(struct kernel_check *check, const struct check_bytes_call *c);
 
