@@ -1,5 +1,6 @@
-/* Computes the integer rule operator by operator in plain C. Called by unit tests, kernel_check
- * and experiments/integer_rule. */
+/* Computes the arithmetic of 8-bit integer networks, operator by operator, in plain C. Called by
+ * tests/unit, tests/support/integer_graph.c, tests/kernel_check and experiments/integer_rule.
+ * Touches only its arguments. */
 #include "tests/kernels/integer_rule.h"
 
 #include <math.h>
@@ -76,7 +77,7 @@ static int64_t nearest_even(float x)
 
 static int clamp_even(float y, struct mafat_rule_output out)
 {
-  const float beyond = 1 << 16; /* more than any output */
+  const float beyond = 1 << 16; /* above any output's magnitude */
   return y > beyond ? out.most : y < -beyond ? out.least : clamp(nearest_even(y) + out.zero, out);
 }
 
@@ -255,7 +256,7 @@ static int32_t times_power_of_two(int32_t x, int exponent)
                       : mafat_rule_divide(x, -exponent);
 }
 
-/* e^a in Q0 for a of Q0 in [-1/4, 0): Taylor's polynomial about -1/8, up to the fourth power. */
+/* e^a in Q0 for a in Q0, -1/4 <= a < 0: Taylor's polynomial about -1/8, up to the fourth power. */
 static int32_t exp_near_zero(int32_t a)
 {
   const int32_t at_eighth = 1895147668, third = 715827883; /* e^(-1/8), 1/3 */
@@ -266,8 +267,8 @@ static int32_t exp_near_zero(int32_t a)
   return at_eighth + mafat_rule_double_high(at_eighth, x + higher);
 }
 
-/* e^a in Q0 for a <= 0 with n integer bits: the part below a quarter by the polynomial, the rest
- * by factors. */
+/* e^a in Q0 for a <= 0 in Qn: the polynomial gives e to the part of a below a quarter, factors give
+ * e to the rest. */
 static int32_t exp_negative(int32_t a, int n)
 {
   static const int32_t factors[] = {1672461947, 1302514674, 790015084, 290630308,
@@ -281,7 +282,8 @@ static int32_t exp_negative(int32_t a, int n)
   return y;
 }
 
-/* 2 / (1 + a) in Q2 for a of Q0 in 0..1: three steps of Newton's division from 48/17 - 32/17 d. */
+/* 2 / (1 + a) in Q2 for a in Q0, 0 to 1: three steps of Newton's division, which begins with
+ * 48/17 - 32/17 d for the denominator d = (1 + a) / 2. */
 static int32_t twice_reciprocal(int32_t a)
 {
   const int32_t one = 1 << 29;

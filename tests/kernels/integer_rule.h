@@ -1,7 +1,7 @@
 /* Arithmetic of 8-bit integer networks, as in TFLite's reference kernels. Written in plain C
  * from the rule, not from our kernels; kernel_check compares them bit for bit.
  * experiments/integer_rule compares this rule with tflite-micro's reference kernels. Included by
- * unit tests, kernel_check and experiments.
+ * tests/unit, tests/support/integer_graph, tests/kernel_check and experiments.
  *
  * A value q means scale * (q - zero). Values are as in files: -128..127 or 0..255. One rule
  * serves both, except for averages and resizing, which round by the sign of q. Sums are exact in
@@ -43,8 +43,9 @@ int mafat_rule_finish(int32_t x, struct mafat_rule_scale scale, struct mafat_rul
 /* ONNX's rule: clamp(zero + x times the float factor, rounded to the nearest, halves to even).
  * Negative x use the factor `below`, unless it is 0. */
 int mafat_rule_finish_even(int32_t x, float factor, float below, struct mafat_rule_output out);
-/* By ONNX's rule, for values without zero points: sum / n / scale; x * x_factor + z * z_factor;
- * x * z * factor; and x * x_factor for x >= 0, else x * z * factor. */
+/* Operators by ONNX's rule, for values without zero points. mean: sum / n / scale.
+ * add: x * x_factor + z * z_factor. multiply: x * z * factor. prelu: x * x_factor for x >= 0, else
+ * x * z * factor. */
 int mafat_rule_mean_even(float sum, int n, float scale, struct mafat_rule_output out);
 int mafat_rule_add_even(int x, float x_factor, int z, float z_factor, struct mafat_rule_output out);
 int mafat_rule_multiply_even(int x, int z, float factor, struct mafat_rule_output out);
@@ -99,8 +100,9 @@ int mafat_rule_mean(int64_t sum, int n, int zero, struct mafat_rule_scale scale,
 
 /* ---- two maps ---- */
 
-/* Sums are computed in units of twice the larger input scale / 2^20. x, z, result: scales of the
- * inputs and from the sum to the output. */
+/* Adds or subtracts. The unit of sums is twice the larger input scale, divided by 2^20. x and z are
+ * the input scales, divided by twice the larger one; `result` is the factor from the unit to the
+ * output. */
 struct mafat_rule_add {
   int x_zero, z_zero;
   struct mafat_rule_scale x, z, result; /* shifts up to 0 */
@@ -115,10 +117,10 @@ int mafat_rule_multiply(int x, int x_zero, int z, int z_zero, struct mafat_rule_
 
 /* ---- element by element ---- */
 
-/* From one scale and zero point to another. */
+/* Converts q from one scale and zero point to another. */
 int mafat_rule_requantise(int q, int zero, struct mafat_rule_scale scale,
                           struct mafat_rule_output out);
-/* The same in a concatenation of uint8 files: in floats, rounded to the nearest, halves away
+/* Converts q for a concatenation in uint8 models: in floats, rounded to the nearest, halves away
  * from zero. */
 int mafat_rule_join(int q, int zero, float scale, int out_zero, float out_scale);
 int mafat_rule_quantise(float x, float scale, struct mafat_rule_output out);
@@ -156,7 +158,7 @@ enum mafat_rule_grid { MAFAT_RULE_ASYMMETRIC, MAFAT_RULE_CORNERS, MAFAT_RULE_CEN
 /* Positions and weights are in 1/1024; rounded to the nearest, halves away from zero. */
 int mafat_rule_bilinear(const struct mafat_rule_map *in, enum mafat_rule_grid grid, int out_h,
                         int out_w, int y, int x, int channel);
-/* The same in floats, adding a half to round: for uint8. */
+/* Bilinear resizing for uint8: in floats, rounded by adding a half. */
 int mafat_rule_bilinear_single(const struct mafat_rule_map *in, enum mafat_rule_grid grid,
                                int out_h, int out_w, int y, int x, int channel);
 /* ONNX's rule: interpolates four values around a point: upper left, lower left, upper right,

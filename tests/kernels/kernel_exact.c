@@ -1,4 +1,5 @@
-/* Computes exact kernel results in double precision. Called by kernel_check and unit tests. */
+/* Computes exact kernel results in double precision. Called by kernel_check and unit tests. Touches
+ * only its arguments. */
 #include "tests/kernels/kernel_exact.h"
 
 #include <assert.h>
@@ -141,7 +142,7 @@ struct mafat_exact mafat_exact_depthwise(const struct mafat_depthwise_call *c, i
   return mafat_exact_finish(sum, c->scale[channel], c->bias[channel], &c->activation);
 }
 
-/* T x T' with n x m matrix T and m x m matrix x. */
+/* Computes T x T', for a matrix T of n x m and a matrix x of m x m. */
 static void transform(int n, int m, const double *t, const double *x, struct mafat_exact *out)
 {
   for (int i = 0; i < n; i++)
@@ -166,7 +167,7 @@ static const struct points sizes[MAFAT_N_WINOGRADS] = {
     [MAFAT_WINOGRAD_4X4] = {4, 6, {0, ROOT_HALF, -ROOT_HALF, ROOT_2, -ROOT_2}},
     [MAFAT_WINOGRAD_6X6] = {6, 8, {0, 1, -1, 2, -2, 0.5, -0.5}}};
 
-/* Coefficients of the product of (x - point) over the finite points except number `without`. */
+/* Finds the coefficients of the product of (x - p) over all finite points p but point `without`. */
 static void polynomial(const struct points *p, int without, double *c)
 {
   for (int i = 0; i < p->n; i++) c[i] = i == 0;

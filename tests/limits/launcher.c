@@ -1,5 +1,6 @@
 /* Joins a memory cgroup and executes a program: launcher GROUP-FOLDER PROGRAM [ARGUMENT...].
- * Unlike a shell it has only a few pages charged. Used by tests/limits, tests/soak and others.
+ * Only few of its pages are charged to the group, unlike those of a shell. Used by tests/limits,
+ * tests/soak and others.
  *
  * Exit status: the program's; 125: cannot join the group; 127: cannot run the program. */
 #include <errno.h>

@@ -1,5 +1,6 @@
-/* Loads networks with libdarknet and makes inputs for both programs. Called by the other files
- * of this folder. */
+/* Loads networks with libdarknet and makes inputs for libdarknet and mafat. Called by the other
+ * files of this folder. Reads files, allocates, and redirects standard output and error while
+ * loading. */
 #include "tests/oracle/oracle.h"
 
 #include <errno.h>

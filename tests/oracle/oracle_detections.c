@@ -65,7 +65,7 @@ static int descending(const void *a, const void *b)
   return (x < y) - (x > y);
 }
 
-/* A threshold between the n_boxes-th confidence and the next, within the range of --thresh. */
+/* Chooses a threshold above which there are n_boxes confidences, within the range of --thresh. */
 static float choose_thresh(network *net, int n_boxes)
 {
   const float least = .001f, most = .999f; /* [detection] may exceed 1 */
@@ -201,7 +201,7 @@ static double edge_distance(const struct found *a, const struct found *b)
 static struct found *find_partner(const struct found *f, struct found_list *among)
 {
   struct found *best = NULL;
-  double best_iou = .5; /* less: another object */
+  double best_iou = .5; /* boxes with a smaller IoU are different objects */
   for (size_t i = 0; i < among->n; i++) {
     struct found *g = &among->list[i];
     if (g->paired || g->class != f->class || !(iou(f, g) > best_iou)) continue;

@@ -38,7 +38,7 @@ static double difference(const image *darknet, const float *ours)
   return worst;
 }
 
-/* Largest difference; infinite if we cannot read the picture. */
+/* Largest difference of two elements; infinite if mafat cannot read the picture. */
 static double compare(const char *path, const image *loaded, const struct mafat_image_input *input)
 {
   image wanted = input->fit == MAFAT_FIT_LETTERBOX ? letterbox_image(*loaded, input->w, input->h)

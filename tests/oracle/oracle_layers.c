@@ -1,5 +1,5 @@
-/* Compares our results with libdarknet's, layer by layer. Both get the same input and run the
- * whole network; each of our layers reads our earlier outputs or (--fed) libdarknet's. All
+/* Compares mafat's results with libdarknet's, layer by layer. Both get the same input and run the
+ * whole network; mafat's layers read mafat's earlier outputs or, with --fed, libdarknet's. All
  * outputs that exist as a whole map are compared, for each kernel level and algorithm. Softmax
  * amplifies differences, so it is compared on libdarknet's input. In these runs no layer is
  * computed inside its reader; at the end, runs with one and two threads check that doing so does
@@ -415,7 +415,7 @@ static int compare_fused(struct bench *b, const struct mafat_kernels *kernels,
   return code;
 }
 
-/* True if a better level with the same bits follows. */
+/* True if a later level in the list gives the same bits. */
 static bool has_better(const struct mafat_kernels *const *levels, int n_levels, int level)
 {
   for (int i = level + 1; i < n_levels; i++)

@@ -1,4 +1,4 @@
-/* Compares random networks with libdarknet, many in one process: a number gives a cfg, weights
+/* Compares random networks with libdarknet, many in one process. A number determines a cfg, weights
  * and an input, the same on every machine. Each layer reads libdarknet's earlier outputs and
  * must agree with libdarknet within 2e-5 of the largest value in the outputs of this layer and of
  * the previous one (softmax: somewhat more). Random plans, algorithms, threads, kernel levels and

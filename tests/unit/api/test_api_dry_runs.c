@@ -1,5 +1,5 @@
-/* Covers api/{dry_run, choose, option_fields}.c, runner/calibrate/{calibrate, disk}.c: plans and
- * their costs for given budgets, asked without running a model, and calibration of the machine. */
+/* Covers api/{dry_run, choose, option_fields}.c, runner/calibrate/{calibrate, disk}.c: dry runs,
+ * which give plans and their costs for budgets without running a model; and calibration. */
 #include "include/mafat_pack.h"
 #include "include/mafat_ranks.h"
 #include "tests/support/api.h"

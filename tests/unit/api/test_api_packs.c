@@ -126,8 +126,8 @@ START_TEST(test_floats_beside_a_packed_file_need_its_floats)
 }
 END_TEST
 
-/* Integer weights belong to the quantization in their file. A file made with other pictures has
- * another quantization, and is refused. */
+/* Integer weights fit only the quantization in their own file. Weights from a file that was made
+ * with other pictures have another quantization, and are refused. */
 START_TEST(test_integers_are_not_those_of_another_file)
 {
   static const char *dark[] = {NULL};

@@ -33,7 +33,7 @@ static struct mafat_model *open_for_frames(const char *frames, const char *plan,
 }
 
 struct seen_rows {
-  int n, last; /* rows seen; row at which the callback ends the rows */
+  int n, last; /* number of rows seen; row at which the callback ends the reading */
   unsigned char rgb[FRAME_H][FRAME_W][3];
 };
 
@@ -200,8 +200,8 @@ START_TEST(test_any_picture_in_memory_may_lie_in_the_room)
 }
 END_TEST
 
-/* The callback can end the rows. A frame of another length and a model without frames are
- * refused. */
+/* The callback can end the reading of rows. A frame of another length, and a model that takes no
+ * frames, are refused. */
 START_TEST(test_rows_of_a_frame_end_where_they_are_not_wanted)
 {
   struct mafat_model *m = open_for_frames("6x4:yuv420p", NULL, true),

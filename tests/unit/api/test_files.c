@@ -268,8 +268,8 @@ static size_t cached_bytes(void)
   return bytes;
 }
 
-/* A start finds the file where the last one has left it; streamed weights are read past the cache,
- * which does not grow. */
+/* Running a model leaves its file in the page cache for the next start. Streamed weights are read
+ * without the cache, which does not grow. */
 START_TEST(a_cached_model_stays_cached)
 {
   static float out[MOST];
@@ -286,8 +286,7 @@ START_TEST(a_cached_model_stays_cached)
 }
 END_TEST
 
-/* The file that holds the weights, and all of it as memory: touched, or pages that nobody has read.
- */
+/* Maps the file that holds the weights. touched: with all pages mapped, else without any. */
 static struct mafat_file map_weights(bool touched)
 {
   struct mafat_file f = {.size = sizeof f};

@@ -19,8 +19,8 @@ Suite *plan_timer_suite(void);
   "relu\n" \
   "[convolutional]\nfilters=4\nsize=1\nactivation=linear\n"
 
-/* ---- a clock: each run takes the next time of a list (at its end the last one), and reading its
- * input takes as long again ---- */
+/* ---- a clock: each run takes the next time of a list (after the list's end, the last time), and
+ * reading its input takes as long again ---- */
 
 static const double *takes;
 static int n_takes, n_asked;

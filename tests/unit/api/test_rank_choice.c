@@ -285,8 +285,8 @@ START_TEST(shares_by_speeds)
 }
 END_TEST
 
-/* The search ends. Rank 0 has memory for both layers, and an idle rank needs nearly none; the
- * search must not move all layers to an idle rank again and again. */
+/* The search ends. Rank 0 has memory for both layers, and an idle rank needs nearly none. A search
+ * that moved all layers to an idle rank, again and again, would not end. */
 START_TEST(idle_ranks_do_not_get_all)
 {
   static const char two[] =

@@ -223,8 +223,8 @@ START_TEST(test_two_threads_that_want_one_arena_get_bits_or_a_refusal)
 }
 END_TEST
 
-/* Exit status of a child that runs and closes its parent's model: 0: right bits, 1: other ones,
- * 2: refused with a reason. */
+/* Runs and closes the parent's model in a child process. Returns the child's exit status: 0: right
+ * bits, 1: wrong bits, 2: refused with a reason. */
 static int live_in_a_child(struct subject *s)
 {
   struct mafat_diagnostic d = {""};

@@ -56,8 +56,8 @@ static float *run(const struct mafat_network *n, struct mafat_weights *w, const 
   return out;
 }
 
-/* Compares three kinds of plan with each layer by itself: groups of so many rows, depthwise layers
- * inside 1x1 layers by so many rows, and channels in so many parts. The numbers grow by `step`. */
+/* Compares three kinds of plan with separate layers: groups of rows, depthwise layers inside 1x1
+ * layers by rows, and channels in parts. The numbers of rows and of parts grow by `step`. */
 static void check_plans(int step)
 {
   struct mafat_diagnostic d;

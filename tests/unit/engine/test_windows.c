@@ -18,7 +18,7 @@
 
 Suite *windows_suite(void);
 
-/* One layer and its numbers. */
+/* One layer, its input and its weights. */
 struct problem {
   struct mafat_network *network;
   const struct mafat_layer *layer;

@@ -331,7 +331,7 @@ static void joins(struct test_message *m, size_t size, const struct file *f)
  * Names have `name` characters. */
 static void flat(struct test_message *m, size_t size, int operators, int name, int code)
 {
-  int n = (int)(size / (size_t)(100 + operators * 80 + name)); /* about */
+  int n = (int)(size / (size_t)(100 + operators * 80 + name)); /* the file has about `size` bytes */
   int n_tensors = n + 2, n_operators = n * operators + 1;
   if (n_tensors > 65000) n_tensors = 65000;
   if (n_operators > n_tensors - 1) n_operators = n_tensors - 1;

@@ -532,7 +532,7 @@ START_TEST(tensors_of_other_files_are_bound)
   ck_assert_int_eq(mafat_onnx_bind(h.model, "x", data_path, &diagnostic), MAFAT_EIO);
   test_write_file(tensor_path, t.data, t.n - 1);
   ck_assert_int_eq(mafat_onnx_bind(h.model, "x", tensor_path, &diagnostic), MAFAT_EFORMAT);
-  ck_assert_str_eq(x->initializer->name, "x"); /* the one bound before */
+  ck_assert_str_eq(x->initializer->name, "x"); /* the file bound before */
   free(t.data);
   release(&h);
 }
@@ -874,7 +874,7 @@ START_TEST(nodes_are_sorted)
 }
 END_TEST
 
-/* A chain listed from its end: neither deep recursion nor much memory. */
+/* Sorting a chain that is listed from its end needs neither deep recursion nor much memory. */
 START_TEST(long_chains_are_sorted)
 {
   enum { N = 30000 };
@@ -948,7 +948,7 @@ START_TEST(makers_of_a_name_are_counted)
 }
 END_TEST
 
-/* The file's fault, not that of the memory budget: programs exit with 2. */
+/* A file beyond a limit is a wrong file, not a budget that is too small: programs exit with 2. */
 START_TEST(limits_of_files_are_no_limits_of_memory)
 {
   enum { MOST = 256 };

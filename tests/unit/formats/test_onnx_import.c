@@ -668,7 +668,8 @@ static void write_name(char *name, unsigned number)
 
 enum { SAME_HASH, MANY_OPSETS, MANY_PADS, N_LARGE };
 
-/* Models in which a search through all of one thing for each of another would take a minute. */
+/* Models that would take a minute to import if it searched all things of one kind for each thing of
+ * another kind. */
 static struct test_message large_model(int which)
 {
   enum { NAMES = 1 << 15, OPSETS = 1 << 19, NODES = 100000, PADS = 4000 };

@@ -46,7 +46,8 @@ static bool is_of_floats(const struct test_onnx_operator *o)
          has(o, "Resize", "cubic") || has(o, "ConvTranspose", "");
 }
 
-/* Counts layers, without constants, that compute with floats or not. */
+/* Counts the layers that compute with floats or, if `floats` is false, with integers. Constants do
+ * not count. */
 static int n_layers_of(const struct mafat_network *n, bool floats)
 {
   int count = 0;
