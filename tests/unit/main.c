@@ -1,4 +1,4 @@
-/* Runs every suite; with arguments, those whose names are given. --list prints the names. */
+/* Runs all unit test suites, or only those named as arguments. --list prints the names. */
 #include <check.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ static int is_wanted(const char *name, int argc, char **argv)
   return argc == 1;
 }
 
-/* The first argument that names no suite; NULL: all do. */
+/* Returns the first argument that is not the name of a suite, or NULL. */
 static const char *find_unknown(int argc, char **argv)
 {
   for (int i = 1; i < argc; i++) {

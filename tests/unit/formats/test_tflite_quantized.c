@@ -109,7 +109,7 @@ static void check_numbers(const struct mafat_layer *l, float scale, int zero, in
                 q->least, q->most);
 }
 
-/* int8 is imported as uint8, with zero points and bounds 128 greater. */
+/* int8 tensors are imported as uint8. Their zero points and bounds become greater by 128. */
 START_TEST(signed_integers_become_unsigned)
 {
   begin(MAFAT_TFLITE_INT8);
@@ -148,7 +148,7 @@ END_TEST
 
 /* ---- operators that move elements, and conversions ---- */
 
-/* Maps of a CONCATENATION are rescaled to the output's scale, unless they already have it. */
+/* Inputs of a CONCATENATION are rescaled to the output's scale, unless they already have it. */
 START_TEST(joined_maps_are_rescaled)
 {
   begin(MAFAT_TFLITE_UINT8);
@@ -356,8 +356,9 @@ static void float_input(void)
 }
 
 static void wide_activations(void) { tensors[X].type = MAFAT_TFLITE_INT16; }
-/* An int16 output of an int8 operator, and biases wider than sums. */
+/* The int8 operator has an int16 output. */
 static void wide_inside(void) { tensors[Y].type = MAFAT_TFLITE_INT16, zeros[Y][0] = 0; }
+/* The bias is int64, wider than the int32 sums to which it is added. */
 static void wide_bias(void)
 {
   static const int64_t wide[] = {7, -7};

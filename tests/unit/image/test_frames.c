@@ -78,7 +78,8 @@ static void make_planes(struct test_rng *rng, bool halved)
     }
 }
 
-/* Writes y_of, u_of and v_of as a frame of this format; returns its bytes. */
+/* Writes y_of, u_of and v_of to `to` as a frame of this format. Returns the frame's size in bytes.
+ * */
 static size_t lay_frame(const char *format, unsigned char *to)
 {
   size_t n = 0;
@@ -158,7 +159,8 @@ START_TEST(colours_are_bt_601_s)
 }
 END_TEST
 
-/* All levels give the same bytes, and write no byte after the row. */
+/* The fastest level of kernels gives the same bytes as the portable one, and writes no byte after
+ * the row. */
 START_TEST(levels_give_the_same_colours)
 {
   enum { MOST = 200, GUARD = 0xa5, LEVELS = 8 };
@@ -196,8 +198,8 @@ START_TEST(rgb24_is_what_it_is)
 }
 END_TEST
 
-/* A frame resized to any size gives the same bits as a picture of the same pixels, also if rows are
- * skipped or used twice. */
+/* A frame resized to any size gives the same bits as a picture of the same pixels, even if resizing
+ * skips rows or uses them twice. */
 START_TEST(resized_frames_are_resized_pictures)
 {
   static unsigned char bytes[3 * N_PIXELS];
@@ -363,8 +365,8 @@ static int frames_until_a_signal(struct mafat_frames *f, const char *written, si
   return code;
 }
 
-/* A signal ends the stream without an error, also within a frame: the frame is not damaged, as more
- * bytes could have followed. */
+/* A signal ends the stream without an error. This holds within a frame, too: the frame is not
+ * reported as damaged, because its remaining bytes could have followed. */
 START_TEST(a_signal_ends_frames_wherever_one_is)
 {
   static const char *const written[] = {"",        "FRA",        "FRAME ",       "FRAME Ip",
@@ -386,8 +388,8 @@ static void *ask_soon(void *arg)
   return NULL;
 }
 
-/* A request to stop ends the wait, also if it is set just before the wait and no signal
- * interrupts it. */
+/* A request to stop ends the wait even if no signal interrupts it, for example because the request
+ * was made just before the wait. Here another thread makes the request. */
 START_TEST(a_signal_is_not_slept_over)
 {
   static struct mafat_frames f;
@@ -411,7 +413,7 @@ END_TEST
 
 enum { SLOW_SIDE = 64, SLOW_BYTES = SLOW_SIDE * SLOW_SIDE * 3 };
 
-/* Opens a pipe that holds less than a frame of SLOW_SIDE. */
+/* Opens a pipe that holds fewer than SLOW_BYTES bytes, and makes ends[which] non-blocking. */
 static void open_non_blocking(int ends[2], int which)
 {
   ck_assert_int_eq(pipe(ends), 0);
@@ -531,7 +533,7 @@ END_TEST
 /* ---- cameras ---- */
 
 /* Taking a frame from a camera that was unplugged fails instead of waiting. A pipe without a writer
- * stands in for the camera: it reports a hangup and refuses calls of Video4Linux. */
+ * stands in for the camera: it reports a hangup and rejects Video4Linux calls. */
 START_TEST(a_camera_that_is_gone_is_not_waited_for)
 {
   int ends[2], stop = 0;

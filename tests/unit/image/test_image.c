@@ -1,6 +1,6 @@
 /* Covers runner/image/{bmp, image, jpeg, other_format, png, ppm, resize, source}.c: pictures as
- * inputs. Pixels read from each kind of file are those written to it; also resized, shrunk, turned
- * and read row by row. */
+ * inputs. Pixels read from each kind of file are those written to it; pictures are also resized,
+ * shrunk, turned and read row by row. */
 #include <check.h>
 #include <math.h>
 #include <png.h>
@@ -96,8 +96,8 @@ START_TEST(resizing_is_darknets)
 }
 END_TEST
 
-/* If (to - 1) * (499 / (to - 1)) rounds to just under 499, the last of `to` rows is almost
- * black, as in Darknet. */
+/* If (to - 1) * (499 / (to - 1)) is rounded to just under 499, the last row of a picture that is
+ * resized to `to` rows is almost black, as in Darknet. */
 START_TEST(last_row_may_be_black)
 {
   int found = 0;
@@ -131,7 +131,7 @@ START_TEST(target_may_be_wider_than_the_input)
 }
 END_TEST
 
-/* ---- Formats. Without resizing, a pixel is its sample. ---- */
+/* ---- Formats. Without resizing, a pixel equals the sample in the file. ---- */
 
 static void check_samples(int c, float (*wanted)(int x, int y, int k), double tolerance)
 {
@@ -359,7 +359,7 @@ END_TEST
 
 /* ---- Turning. ---- */
 
-/* The stored position of an upright pixel. */
+/* Finds where a pixel (x, y) of the upright picture is stored in a file with orientation o. */
 static void stored_position(int o, int x, int y, int *sx, int *sy)
 {
   *sx = o >= 5 ? y : x;

@@ -60,8 +60,8 @@ START_TEST(truncated_files_are_refused)
   size_t n;
   write_case(_i, picture_path);
   uint8_t *bytes = picture_read_bytes(picture_path, &n);
-  /* A plain file without its last blank or last digits is still valid; so is a JPEG without its end
-   * marker. */
+  /* A plain (ASCII) file without its final white space or last digits is still valid; so is a JPEG
+   * without its end marker. */
   size_t end = _i == PLAIN_PPM ? n - 4 : _i < N_JPEGS ? n - END_MARKER_BYTES : n;
   for (size_t k = 1; k < end; k += k < 700 ? 1 : 7) {
     picture_write_bytes(picture_path, bytes, k);
@@ -79,8 +79,9 @@ static void count_warning(void *context, const char *text)
   ++*(int *)context;
 }
 
-/* A JPEG that lacks only its end marker, or half of it, or has zeros in its place, gives the pixels
- * of the complete file and a warning, also if it is decoded row by row or at a smaller size. */
+/* A JPEG without its end marker, with half of it, or with zeros instead of it gives the pixels of
+ * the complete file and a warning. This holds for decoding row by row and at a smaller size, too.
+ * */
 START_TEST(a_jpeg_without_end_marker_warns)
 {
   enum { W = 24, H = 16 };
@@ -235,9 +236,10 @@ START_TEST(a_picture_that_is_written_to_is_of_no_use)
 }
 END_TEST
 
-/* ---- Kernels. ---- */
+/* ---- Linux kernels. ---- */
 
-/* Makes preadv2 return 0 bytes without an error from now on. False if the system has no filters. */
+/* Makes preadv2 return 0 bytes without an error from now on. Returns false
+ * if the system has no seccomp filters. */
 static bool empty_preadv2(void)
 {
   struct sock_filter code[] = {
@@ -251,8 +253,8 @@ static bool empty_preadv2(void)
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-/* Linux 5.9 and 5.10 may return no bytes from the page cache before the end of a file (readv(2)).
- * This is not taken for the end, and a picture that is really truncated is still reported. */
+/* In Linux 5.9 and 5.10, a read from the page cache may return 0 bytes before the end of a file
+ * (readv(2)). This is not mistaken for the end. A truncated picture is still reported. */
 START_TEST(a_cache_that_gives_nothing_is_not_the_end)
 {
   enum { WITHOUT_FILTERS = 77 };
@@ -360,7 +362,7 @@ static size_t declared_bytes(bool whole)
   return bytes;
 }
 
-/* Overwrites the size in a file's header. */
+/* Overwrites the width and height in the frame header, which begins with this marker. */
 static void declare_jpeg(const char *marker, int side)
 {
   size_t n;
@@ -383,7 +385,8 @@ static void declare_png(int side)
   free(bytes);
 }
 
-/* A small file that declares a large picture needs little memory until it is read. */
+/* A small file can declare a large picture. mafat_image_bytes returns the memory that decoding
+ * would need, and too large pictures are refused. */
 START_TEST(bombs_declare_themselves)
 {
   for (int whole = 0; whole < 2; whole++) {
@@ -409,8 +412,8 @@ START_TEST(bombs_declare_themselves)
 }
 END_TEST
 
-/* Writes end-of-band runs for n blocks without coefficients: the code of EOBk has 4 bits, then k
- * bits follow. */
+/* Writes end-of-band runs for n blocks without coefficients: a run EOBk is a code of 4 bits
+ * followed by k bits. */
 static size_t put_empty_blocks(uint8_t *to, unsigned n)
 {
   size_t bits = 0;
@@ -428,7 +431,7 @@ static size_t put_empty_blocks(uint8_t *to, unsigned n)
   return bits / 8;
 }
 
-/* Writes a black progressive JPEG: a scan of averages, then empty ones of a few bytes each. */
+/* Writes a black progressive JPEG: a scan of averages, then empty scans of a few bytes each. */
 static void write_scans(unsigned width, unsigned height, int scans)
 {
   static const uint8_t tables[] = {0xff, 0xd8, 0xff, 0xdb, 0, 67, 0},
@@ -455,7 +458,7 @@ static void write_scans(unsigned width, unsigned height, int scans)
   for (unsigned i = 0; i < (blocks + 7) / 8; i++) putc(0, f);
   for (int i = 1; i < scans; i++) {
     fwrite(band, 1, sizeof band, f);
-    for (size_t j = 0; j < n; j++) { /* a byte FF is followed by 0 */
+    for (size_t j = 0; j < n; j++) { /* in JPEG data, a byte FF is followed by 0 */
       putc(run[j], f);
       if (run[j] == 0xff) putc(0, f);
     }

@@ -1,5 +1,5 @@
-/* Covers runner/image/{image, jpeg, png}.c: reading a picture uses no more heap than promised, and
- * little of the page cache. */
+/* Covers runner/image/{image, jpeg, png}.c: reading a picture uses no more heap than
+ * mafat_image_bytes returns, and little of the page cache. */
 #include <check.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -25,8 +25,9 @@ static size_t heap_in_use(void)
   return info.uordblks + info.hblkhd;
 }
 
-/* The most heap seen between rows; libraries allocate before the first row and
- * free after the last. Under valgrind and sanitizers it is 0. */
+/* Reads a picture and returns the largest heap measured after a row, in bytes. The libraries
+ * allocate before the first row and free after the last. Valgrind and sanitizers make the result 0.
+ * *promised: mafat_image_bytes. */
 static size_t measure_rows(int c, bool shrinks, size_t *promised)
 {
   struct mafat_image_input input = {416, 416, c, .fit = MAFAT_FIT_LETTERBOX, .shrinks = shrinks};
@@ -45,7 +46,8 @@ static size_t measure_rows(int c, bool shrinks, size_t *promised)
   return most;
 }
 
-/* Checks the heap that reading picture_path, a picture of 12 megapixels, uses. */
+/* Compares the heap used for reading picture_path with mafat_image_bytes. small: the promised heap
+ * must be below 1 MB. */
 static void check_memory(const char *kind, bool small)
 {
   for (int i = 0; i < 4; i++) {
@@ -123,7 +125,7 @@ END_TEST
 
 /* ---- The page cache. ---- */
 
-/* Pages of the picture's file that are in the page cache. */
+/* Bytes of the picture's file that are in the page cache. */
 static size_t cached_bytes(void)
 {
   size_t n = 0;
@@ -179,8 +181,8 @@ START_TEST(large_files_take_little_page_cache)
 }
 END_TEST
 
-/* Pages that were in the page cache before stay there. Tries three times, because other programs
- * may drop the caches meanwhile. */
+/* Pages of the file that were in the page cache before reading stay there. Tries three times,
+ * because other programs may drop the caches meanwhile. */
 START_TEST(a_cached_file_stays_cached)
 {
   enum { SIDE = 400 };

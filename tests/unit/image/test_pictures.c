@@ -1,6 +1,6 @@
 /* Covers api/{picture, picture_options, unfit}.c, runner/image/{input, pixel_rule, pixels,
- * placement}.c: how pictures become inputs of a network: their placement and the numbers that their
- * bytes become, by options, by facts in model files, and by default. */
+ * placement}.c: how pictures become inputs of a network. Tests the placement of pictures, and the
+ * conversion of bytes to numbers as given by options, by model files and by default. */
 #include "include/mafat_plan.h"
 #include "runner/image/decoder.h"
 #include "runner/image/image.h"
@@ -82,13 +82,13 @@ START_TEST(known_placements)
 }
 END_TEST
 
-/* ---- numbers that bytes become ---- */
+/* ---- conversion of bytes to numbers ---- */
 
 struct picture_case {
-  int w, h; /* of the picture, upright */
+  int w, h; /* width and height of the upright picture */
   struct mafat_image_input input;
   struct mafat_pixel_rule rule;
-  float upright[N_PIXELS], found[N_PIXELS]; /* the picture's bytes / 255; the input */
+  float upright[N_PIXELS], found[N_PIXELS]; /* bytes of the picture / 255; pixels of the input */
   char path[32];
 };
 
@@ -469,8 +469,8 @@ START_TEST(options_that_make_no_sense)
 }
 END_TEST
 
-/* If a model fits but for the picture's decoder, the message names the decoder and a remedy, both
- * when the model is opened for the picture and when it runs on it. */
+/* If a model would fit without the picture's decoder, the message names the decoder and a remedy.
+ * This holds both for opening the model for a picture and for running it on that picture. */
 START_TEST(a_decoder_that_does_not_fit_is_named)
 {
   enum { W = 2000, H = 1500, SPARE = 4 << 20 };
@@ -504,7 +504,7 @@ START_TEST(a_decoder_that_does_not_fit_is_named)
     ck_assert_int_eq(open_model(&none, path, &o), MAFAT_ELIMIT);
     ck_assert_msg(strstr(diagnostic.text, remedy) != NULL, "%s", diagnostic.text);
   }
-  o.memory_bytes = 1 << 16; /* nothing fits: the picture does not matter */
+  o.memory_bytes = 1 << 16; /* too small for the model without any picture */
   ck_assert_int_eq(open_model(&none, path, &o), MAFAT_ELIMIT);
   ck_assert_ptr_null(strstr(diagnostic.text, "decoding the picture"));
   unlink(picture);

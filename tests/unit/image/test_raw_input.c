@@ -23,8 +23,8 @@ Suite *raw_input_suite(void);
 
 enum { FILTERS = 5 };
 
-/* Shapes with bands of many rows or of one, with more channels than reads in flight, and with rows
- * longer than the read buffers. */
+/* Shapes whose bands have many rows or only one, shapes with more channels than simultaneous reads,
+ * and shapes whose rows are longer than the read buffers. */
 static const struct mafat_shape shapes[] = {{24, 32, 3},   {130, 257, 3}, {300, 401, 1},
                                             {40, 401, 20}, {9, 33, 40},   {3, 2000, 70},
                                             {2, 1, 200},   {3, 70000, 1}, {37, 1365, 4},
@@ -158,14 +158,14 @@ START_TEST(any_shape_of_integers)
     struct mafat_model *m = open_model(in.shape, plans[p]);
     m->inputs[0].order.type = types[_i % 2];
     compare(m, &in, plans[p]);
-    compare(m, &in, plans[p]); /* reuses its memory */
+    compare(m, &in, plans[p]); /* the second run reuses memory of the first */
     mafat_model_close(&m);
   }
   remove_input(&in);
 }
 END_TEST
 
-/* A .tflite file whose input and output are of that type, at `path`. */
+/* Writes a .tflite file whose input and output have that type, to `path`. */
 static void write_model_of_bytes(const char *path, struct mafat_shape shape, int type)
 {
   const float scales[] = {1 / 4.f, 1 / 256.f};

@@ -105,7 +105,7 @@ struct conv_case {
   int n_filters, n_channels;
 };
 
-/* A random window up to this size and stride; sometimes rows and columns differ or are dilated. */
+/* A random window of at most this size and stride. Sometimes it is not square, or is dilated. */
 static struct mafat_window random_window(int size, int stride)
 {
   struct mafat_window w = mafat_window_square(random_in(1, size), random_in(1, stride), 0);
@@ -276,7 +276,8 @@ START_TEST(test_blend_and_scale_match_their_formulas)
 }
 END_TEST
 
-/* Transforms have the bits of their class, and are close to a result in double precision. */
+/* Winograd transforms give the same bits as the reference of their class, and are close to a result
+ * in double precision. */
 
 static void assert_near(float found, struct mafat_exact exact, const char *what, int i)
 {
@@ -284,7 +285,7 @@ static void assert_near(float found, struct mafat_exact exact, const char *what,
                 "%s, case %d: expected %.9g, found %.9g", what, i, exact.value, found);
 }
 
-/* Cycles through the sizes. */
+/* Winograd size of loop test `i`; the tests cycle through all sizes. */
 static const struct mafat_winograd *winograd_of_case(int i)
 {
   return mafat_winograd_find((enum mafat_winograd_size)(i / 2 % MAFAT_N_WINOGRADS));
@@ -503,7 +504,8 @@ START_TEST(test_a_level_is_the_best_below_its_name)
 }
 END_TEST
 
-/* Every half is widened to its value, also NaNs and infinities. */
+/* All 65536 half-precision floats, with NaNs and infinities, are converted to floats of the same
+ * value. */
 START_TEST(test_every_half_is_widened_to_its_value)
 {
   enum { WIDTH = 32, ROWS = 65536 / WIDTH };

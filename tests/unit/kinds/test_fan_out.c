@@ -1,7 +1,7 @@
 /* Covers predictor/plan/{partition, usage}.c, predictor/schedule/{parts_inputs, parts_order}.c:
- * networks of layers that cfgs do not have, split into parts, give the same outputs as unsplit.
- * Attention is split by queries and by heads, so that its scores are never in memory as a whole;
- * embeddings, their mean over tokens and a dense layer are split by features. */
+ * split networks give the same outputs as unsplit ones. Attention is split by queries and by heads,
+ * so that its scores are never in memory as a whole. Embeddings, their mean over tokens and a dense
+ * layer are split by features. Convolutions and pools are split along channels. */
 #include "predictor/plan/parts.h"
 #include "predictor/planning/planning.h"
 #include "runner/engine/executor.h"
@@ -27,7 +27,7 @@ static void read_from(struct mafat_network *n, struct mafat_layer *l, int tensor
   test_add_operand(l, &o);
 }
 
-/* Turns a layer into one of another type without operands, which the caller then adds. */
+/* Changes a layer's type and removes its operands. The caller adds the new operands. */
 static struct mafat_layer *become(struct mafat_network *n, int layer, enum mafat_layer_type type)
 {
   struct mafat_layer *l = &n->layers[layer];
@@ -160,8 +160,8 @@ struct fan_out {
   bool less;            /* the plan needs less memory than without splits */
 };
 
-/* Runs the network with and without splits, and compares outputs, buffers and memory. */
-
+/* Runs the network with and without splits, compares outputs and memory, and checks the number of
+ * partition buffers. */
 static void check_fan_out(struct mafat_network *n, const struct fan_out *f, int number)
 {
   const struct mafat_kernels *level = test_level(number);
@@ -184,7 +184,7 @@ static const struct fan_out attentions[] = {
     {"split(w4:3-5)/order=best", 4, 4, true},
     {"split(h3:3-5)/order=postorder", 3, 3, true},
     {"split(h3:3-5,w5:3-5)/order=postorder", 3, 15, true},
-    {"split(h3:0-5)/order=best", 1, 3, true},    /* queries, keys and values by heads, too */
+    {"split(h3:0-5)/order=best", 1, 3, true},    /* splits queries, keys and values by heads, too */
     {"split(h3:0-5,w5:3-5)/order=best", 0, 3, true},
     {"split(w37:3-5):streamed/order=sp", 4, 37, false},
     {"split(w4:3-6)/order=forward", 5, 4, false},
@@ -204,13 +204,13 @@ static const struct fan_out embeddings[] = {
     {"split(c2:0-2)/order=best", 0, 2, true},
     {"split(c[32,64]:0-3)/order=postorder", 2, 3, true}, /* fan-out, gather, mean, fan-in */
     {"split(c5:1-3)/order=postorder", 2, 5, true},
-    {"split(c10:1-2)/order=postorder", 1, 10, true}, /* parts of a block: 8 features, */
+    {"split(c10:1-2)/order=postorder", 1, 10, true}, /* parts of a channel block: 8 features, */
     {"split(c20:1-2)/order=best", 1, 20, true},      /* 4, */
     {"split(c40:1-2)/order=postorder", 1, 40, true}, /* 2, */
     {"split(c80:1-2)", 1, 80, false},                /* 1 */
     {"split(c80:1-2)/order=postorder", 1, 80, true},
     {"split(c5:1-3):loaded", 1, 5, false},
-    {"split(c10:0-2)/order=postorder", 0, 10, true}, /* the table, too: 8 features, */
+    {"split(c10:0-2)/order=postorder", 0, 10, true}, /* the table is split, too: 8 features, */
     {"split(c20:0-2)", 0, 20, false},                /* 4 */
     {"split(w7:1)", 1, 1, false}, /* the mean reads across tokens */
 };
@@ -252,8 +252,9 @@ START_TEST(convolutions_and_pools_are_split_within_blocks)
 }
 END_TEST
 
-/* Plans that are refused: their parts are not whole blocks, but the weights would be read past
- * their end, the weights do not stay in memory, or parts differ in size. */
+/* Plans that are refused because their parts are not whole channel blocks. Smaller parts are
+ * allowed only if no weights are read past their end, all weights stay in memory, and all parts
+ * have the same size. */
 static const char *const coarse[] = {
     "split(c2:4)",   "split(c2:0-1):loaded", "split(c2:0-1):streamed",
     "split(c3:0-1)", "split(c[4]:0-1)",      "split(c5:2-3)"};
@@ -271,7 +272,8 @@ START_TEST(other_parts_are_of_whole_blocks)
 }
 END_TEST
 
-/* Two convolutions. If they are split along channels, parts of the second continue sums. */
+/* Two convolutions and a 1x1. If the first two are split along channels, each part of the second
+ * adds its products to the sums of the part before. */
 static struct mafat_network *chained(int size)
 {
   char cfg[400];
@@ -291,8 +293,9 @@ START_TEST(sums_are_continued_within_a_block)
 }
 END_TEST
 
-/* A convolution adds the channels of a block for one tap of its window after the other. Parts of a
- * block would add in another order, so parts must be whole blocks. */
+/* A convolution takes the taps of its window one after the other, and for each tap adds all
+ * channels of a block. Parts of a block would add in another order, so parts must be whole blocks.
+ * */
 START_TEST(sums_of_taps_are_continued_by_whole_blocks)
 {
   struct mafat_network *n = chained(2);

@@ -39,7 +39,7 @@ static double tolerance_of(double x, double want, const struct mafat_activating 
   if (f->kind == MAFAT_CELU) exponent = fmin(fabs(x / (double)f->a), 1);
   double terms = f->kind == MAFAT_AFFINE ? fabs((double)f->a * x) + fabs((double)f->b) : fabs(want);
   return terms * (relative + 2.5e-7 * exponent) +
-         fmax(1, fabs(x)) * (double)FLT_MIN; /* smaller results may be 0 */
+         fmax(1, fabs(x)) * (double)FLT_MIN; /* results below FLT_MIN may be rounded to 0 */
 }
 
 static void check_at(float x, const struct mafat_activating *f)

@@ -1,5 +1,5 @@
-/* Covers {network, predictor, runner/engine}/kinds/gather.c: columns of a table chosen by their
- * indices, compared with a direct computation. */
+/* Covers {network, predictor, runner/engine}/kinds/gather.c: the gather layer, which copies columns
+ * of a table by index, is compared with a direct computation. */
 #include "tests/support/problem.h"
 #include "tests/support/work.h"
 

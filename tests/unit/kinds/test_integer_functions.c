@@ -33,7 +33,7 @@ static struct mafat_quantization random_quantization(struct test_rng *rng)
   return q;
 }
 
-/* The same zero point and bounds as int8, as the rule has them. */
+/* The zero point and bounds as int8 numbers, as the reference expects them. */
 static struct mafat_rule_output as_signed(const struct mafat_quantization *q)
 {
   return (struct mafat_rule_output){q->zero - TO_BYTE, q->least - TO_BYTE, q->most - TO_BYTE};
@@ -61,7 +61,7 @@ START_TEST(clip_with_least_above_most_gives_most)
 }
 END_TEST
 
-/* Tables of requantization, concatenation and activations equal the rule's results. */
+/* Tables of requantization, concatenation and activations equal the reference's results. */
 START_TEST(tables_match_the_rule)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
@@ -104,7 +104,7 @@ START_TEST(tables_match_the_rule)
 }
 END_TEST
 
-/* Softmax of few and many inputs equals the rule's. */
+/* Softmax of few and many inputs equals the reference's. */
 START_TEST(softmax_matches_the_rule)
 {
   enum { MOST = 1200 };

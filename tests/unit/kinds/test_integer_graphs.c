@@ -63,8 +63,8 @@ static struct mafat_work count(const struct mafat_network *n, const char *text,
   return work;
 }
 
-/* Multiply-accumulates of integers are counted apart from those of floats, and are predicted to
- * take less time if the processor has an instruction that sums four products. */
+/* Multiply-accumulates of integers are counted separately from those of floats. They are predicted
+ * to take less time if the processor has an instruction that sums four products. */
 START_TEST(integers_have_their_own_costs)
 {
   static struct test_integer_graph g;
@@ -108,7 +108,7 @@ END_TEST
 
 enum { ROOM = 1 << 16, HEADER = 128 };
 
-/* Makes a file of header and data, which the caller removes. path receives its name. */
+/* Writes a header and data to a temporary file. `path` receives its name; the caller removes it. */
 static void write_file(char path[32], const void *header, size_t n_header, const void *data,
                        size_t n)
 {
@@ -212,7 +212,7 @@ START_TEST(pixels_equal_their_floats)
   struct mafat_port_facts out = {.size = sizeof out};
   test_integer_graph_open(&g, (uint64_t)_i * 0x9e3779b97f4a7c15u + 5);
   for (uint64_t other = 1; g.maps[0].c != 1 && g.maps[0].c != 3;
-       other++) { /* one random network in 20 reads a picture */
+       other++) { /* about one random network in 20 has a picture as input */
     test_integer_graph_close(&g);
     test_integer_graph_open(&g, ((uint64_t)_i + other * 0x10001) * 0x9e3779b97f4a7c15u + 5);
   }

@@ -1,6 +1,6 @@
-/* Covers runner/engine/kinds/integer/matmul.c: products of two maps of integers are exactly those
- * of ONNX: an exact sum, multiplied by a float and rounded to the nearest integer, halves to
- * even. */
+/* Covers runner/engine/kinds/integer/matmul.c: products of two maps of integers are exactly as ONNX
+ * defines them: an exact sum is multiplied by a float and rounded to the nearest integer, or to the
+ * even one of two equally near integers. */
 #include "formats/onnx/import.h"
 #include "runner/engine/executor.h"
 #include "tests/support/network_files.h"
@@ -203,7 +203,7 @@ START_TEST(outputs_are_rounded_sums)
 }
 END_TEST
 
-/* More inputs than a float kernel sums in one call. */
+/* There are more inputs than a float kernel sums in one call. */
 START_TEST(long_sums_are_exact)
 {
   check_problem(77900 + (uint64_t)_i, 400);

@@ -1,5 +1,5 @@
-/* Covers runner/engine/kinds/integer/rearrange.c: bytes are moved as the atoms say, whether tensors
- * are in one buffer or in partition buffers. */
+/* Covers runner/engine/kinds/integer/rearrange.c: bytes are moved as the layer's atoms define
+ * (network/rearrange.h), whether tensors are in one buffer or in partition buffers. */
 #include "formats/onnx/import.h"
 #include "network/rearrange.h"
 #include "predictor/planning/planning.h"
@@ -21,7 +21,7 @@ static struct mafat_diagnostic diagnostic;
 struct problem {
   int in[MAFAT_N_AXES];      /* extents of the input */
   int from[MAFAT_N_AXES];    /* [axis of the output]: axis of the input */
-  bool reversed[MAFAT_N_AXES]; /* [axis of the output]: it is reversed */
+  bool reversed[MAFAT_N_AXES]; /* [axis of the output]: true if it is reversed */
   struct test_imported model;
   struct mafat_layer *layer;
   float *input; /* [c][h][w] */
@@ -32,7 +32,7 @@ static struct test_imported import(const int *in, const int *from)
 {
   const int64_t dims[] = {1, in[MAFAT_AXIS_C], in[MAFAT_AXIS_H], in[MAFAT_AXIS_W]};
   const double one = 1, zero = 0;
-  static const int of[] = {2, 3, 1}; /* ONNX's dimensions */
+  static const int of[] = {2, 3, 1}; /* ONNX dimension of each axis */
   char perm[40];
   struct test_message graph = {0};
   snprintf(perm, sizeof perm, "perm=[0,%d,%d,%d]", of[from[MAFAT_AXIS_C]], of[from[MAFAT_AXIS_H]],
@@ -65,7 +65,7 @@ static void reverse_some_axes(struct problem *p, struct test_rng *rng)
   }
 }
 
-/* False: the import found that no element moves, so there is no layer to test. */
+/* Returns false if there is no layer to test, because the import found that no element moves. */
 static bool open_problem(struct problem *p, struct test_rng *rng)
 {
   static const int orders[][MAFAT_N_AXES] = {{0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
@@ -117,8 +117,8 @@ static void compare(const struct problem *p, const struct mafat_executor *e, con
   free(found);
 }
 
-/* Runs the network up to the layer by this plan and compares its output. False: the plan is
- * refused. */
+/* Runs the network up to the layer with this plan and compares the layer's output. Returns false if
+ * the plan is refused. */
 static bool check_plan(const struct problem *p, const char *text)
 {
   const struct mafat_network *n = p->model.network;
@@ -147,8 +147,8 @@ static bool check_plan(const struct problem *p, const char *text)
   return true;
 }
 
-/* Bytes are moved right without a split, and if the quantizing layer, the moving layer or both are
- * split along random axes. */
+/* Bytes are moved correctly without a split, and if the quantizing layer, the moving layer or both
+ * are split along random axes. */
 START_TEST(bytes_are_moved_as_atoms_say)
 {
   enum { TRIES = 12 };

@@ -13,9 +13,9 @@ static const struct mafat_rule_output any = {0, -128, 127};
 START_TEST(products_are_rounded_with_halves_up)
 {
   ck_assert_int_eq(mafat_rule_double_high(1 << 30, 1 << 30), 1 << 29);
-  ck_assert_int_eq(mafat_rule_double_high(1, 1 << 30), 1);   /* a half */
-  ck_assert_int_eq(mafat_rule_double_high(-1, 1 << 30), 0);  /* minus a half */
-  ck_assert_int_eq(mafat_rule_double_high(-3, 1 << 30), -1); /* minus one and a half */
+  ck_assert_int_eq(mafat_rule_double_high(1, 1 << 30), 1);   /* 1/2 */
+  ck_assert_int_eq(mafat_rule_double_high(-1, 1 << 30), 0);  /* -1/2 */
+  ck_assert_int_eq(mafat_rule_double_high(-3, 1 << 30), -1); /* -3/2 */
   ck_assert_int_eq(mafat_rule_double_high(INT32_MIN, INT32_MIN), INT32_MAX);
   ck_assert_int_eq(mafat_rule_double_high(INT32_MIN, INT32_MAX), -INT32_MAX);
 }

@@ -51,7 +51,7 @@ START_TEST(outputs_are_products)
 }
 END_TEST
 
-/* More channels than a kernel sums in one call. */
+/* There are more channels than a kernel sums in one call. */
 START_TEST(long_sums_are_continued)
 {
   struct test_rng rng = test_rng(73900 + (uint64_t)_i);

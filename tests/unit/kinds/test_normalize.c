@@ -10,7 +10,7 @@ Suite *normalize_suite(void);
 
 /* ---- normalize ---- */
 
-/* Sums and other facts of all channels of one pixel. */
+/* Statistics of all channels of one pixel. */
 struct pixel {
   double sum, magnitudes, squares, largest, exponentials;
   int n, at;
@@ -100,7 +100,7 @@ END_TEST
 
 /* ---- reduce ---- */
 
-/* Facts of all input values from which one output is computed, collected one by one. */
+/* Statistics of the input values from which one output is computed, updated value by value. */
 struct values {
   double sum, magnitudes, product, squares, largest, smallest, exponentials;
   int n, at_largest, at_smallest;
@@ -151,8 +151,8 @@ static double reduced(const void *problem, int c, int y, int x)
   }
 }
 
-/* Rounds the input to few different values, so that several are the largest. positive: makes all
- * values greater than 0 instead. */
+/* Rounds the input to few different values, so that the largest value occurs several times.
+ * positive: makes all values greater than 0 instead. */
 static void coarsen(struct test_problem *p, bool positive)
 {
   struct mafat_shape s = mafat_network_picture_shape(p->network);

@@ -13,14 +13,14 @@ Suite *postprocess_suite(void);
 
 struct candidate {
   float score;
-  int anchor, class, number; /* number: decides between equal scores */
+  int anchor, class, number; /* number: of equal scores, the lower number comes first */
 };
 
 struct expected {
   const struct test_problem *problem;
   int n, columns;
   float (*boxes)[4];
-  double (*values)[7]; /* (columns) */
+  double (*values)[7]; /* [column] */
 };
 
 static float at(const struct test_problem *p, int operand, int anchor, int c)
@@ -65,8 +65,8 @@ static int compare(const void *a, const void *b)
   return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Sorts the candidates by score, and moves those that are not suppressed to the front. Returns how
- * many. */
+/* Sorts the candidates by score and moves those that are not suppressed to the front. Returns the
+ * number of these, at most `most`. */
 static int suppress(const struct expected *e, struct candidate *list, int n, int most)
 {
   int left = 0;

@@ -1,6 +1,7 @@
 /* Covers network/rearrange.c, {network, predictor, runner/engine}/kinds/rearrange.c,
- * runner/engine/kinds/rearrange_{lanes, pixels}.c: with any plan, elements are moved as the atoms
- * say; spans of the output read no more of the input than they need; invalid atoms are refused. */
+ * runner/engine/kinds/rearrange_{lanes, pixels}.c: with any plan, elements are moved as the layer's
+ * atoms define; a span of the output reads no more of the input than it needs; invalid atoms are
+ * refused. */
 #include "network/rearrange.h"
 #include "tests/support/problem.h"
 
@@ -54,7 +55,7 @@ static void get_extents(struct mafat_shape s, int extents[MAFAT_N_AXES])
   extents[MAFAT_AXIS_C] = s.c;
 }
 
-/* Adds atoms that fill [first, end) of an axis of the output. Where they read is set later. */
+/* Adds atoms that fill [first, end) of an axis of the output. place_atoms sets where they read. */
 static void add_atoms(struct test_rng *rng, struct mafat_part *part, int axis, int first, int end)
 {
   int reach = 0, step = test_random_chance(rng, 70) ? 1 : test_random_int(rng, 1, 3);
@@ -72,7 +73,8 @@ static void add_atoms(struct test_rng *rng, struct mafat_part *part, int axis, i
   }
 }
 
-/* Sets from where in the operand the part's atoms read: inside it, or sometimes past its edges. */
+/* Sets the positions in the operand that the part's atoms read. Sometimes they are past its edges.
+ * */
 static void place_atoms(struct test_rng *rng, struct mafat_part *part, struct mafat_shape in)
 {
   int capacity[MAFAT_N_AXES];
@@ -126,7 +128,7 @@ static bool bring_inside(enum mafat_outside outside, int *at, int extent)
   return outside != MAFAT_OUTSIDE_FILL;
 }
 
-/* Finds from where to where the part moves its element of this number. */
+/* Finds the positions in the operand and in the output of the part's element `number`. */
 static void element(const struct mafat_part *part, long long number, int in[MAFAT_N_AXES],
                     int out[MAFAT_N_AXES])
 {

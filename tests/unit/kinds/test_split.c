@@ -1,5 +1,5 @@
-/* Covers {network, predictor, runner/engine}/kinds/split.c: each part of a map that becomes an
- * output of its own has the elements that its atoms say. */
+/* Covers {network, predictor, runner/engine}/kinds/split.c: the split layer has several outputs,
+ * each a part of its input. Each output has the elements that the part's atoms select. */
 #include "network/rearrange.h"
 #include "tests/support/problem.h"
 

@@ -22,7 +22,7 @@ static bool is_better(const struct test_problem *p, double a, int i, double b, i
   return p->layer->topk.smallest ? a < b : a > b;
 }
 
-/* The position of the element that has as many better ones as the output's index says. */
+/* For output k along the axis: the position of the element that has exactly k better ones. */
 static int place_of(const struct test_problem *p, int c, int y, int x)
 {
   const int at[MAFAT_N_AXES] = {[MAFAT_AXIS_H] = y, [MAFAT_AXIS_W] = x, [MAFAT_AXIS_C] = c};

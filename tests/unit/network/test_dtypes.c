@@ -37,7 +37,7 @@ START_TEST(packings_have_names_and_wider_types)
 }
 END_TEST
 
-/* A cache line of 64 bytes holds a number of elements without a rest. */
+/* A cache line of 64 bytes holds an integer number of elements of each type. */
 START_TEST(elements_fill_cache_lines)
 {
   for (int t = 0; t < MAFAT_N_DTYPES; t++) {
@@ -58,7 +58,7 @@ START_TEST(sizes_are_as_named)
 }
 END_TEST
 
-/* Two elements of 4 bits are in a byte, and a number of bytes that overflows is UINT64_MAX. */
+/* A byte holds two elements of 4 bits. If the number of bytes overflows, it is UINT64_MAX. */
 START_TEST(elements_of_4_bits_are_packed)
 {
   for (uint64_t n = 0; n < 9; n++) ck_assert_uint_eq(mafat_dtype_bytes(MAFAT_I4, n), (n + 1) / 2);

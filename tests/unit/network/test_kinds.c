@@ -63,7 +63,7 @@ END_TEST
 
 /* ---- random layers ---- */
 
-/* Checks the spans of the input that single rows (axis_y) or columns of the output need. */
+/* Checks the span of the input that each single row (axis_y) or column of the output needs. */
 static void check_axis(const struct mafat_layer *l, const char *cfg, int index, bool axis_y)
 {
   int in = axis_y ? l->in.h : l->in.w, out = axis_y ? l->out.h : l->out.w;
@@ -84,7 +84,7 @@ static void check_axis(const struct mafat_layer *l, const char *cfg, int index, 
   }
 }
 
-/* Checks the spans of another operand than the first. Not all its pixels must be read. */
+/* Checks the spans of an operand other than the first. Some of its last pixels may be unread. */
 static void check_other_operand(const struct mafat_layer *l, int operand, const char *cfg,
                                 int index, bool axis_y)
 {
