@@ -1,11 +1,12 @@
-/* A plugin of qemu-user, loaded by count.sh: counts instructions by kind between kernel_check's
- * bench_begin and bench_end (--bench --once) and prints the counts on stdout. An emulator has no
- * meaningful clock, so instructions of a layer, and the multiply-adds among them, stand in for
- * time. Caches, latencies and parallel execution are not modelled.
+/* A plugin of qemu-user, loaded by tests/arm/count.sh. Counts the instructions of each kind that
+ * run between the functions bench_begin and bench_end of kernel_check (--bench --once), and
+ * prints the counts on stdout. An emulator's clock means nothing, so the number of instructions,
+ * and of multiply-adds among them, stands in for a layer's time. Caches, latencies and parallel
+ * execution are not modelled.
  *
- * QEMU's interface (version 1, in 7.2 and later) is declared here as far as it is used: Debian
- * 12 has no package with its header. Argument functions=on: prints a line for each function with
- * more than 1 % of the instructions. */
+ * QEMU's plugin interface (version 1, in QEMU 7.2 and later) is declared here as far as it is
+ * used, because Debian 12 has no package with its header. The plugin's argument functions=on
+ * also prints a line for each function that ran more than 1 % of the instructions. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -36,8 +37,8 @@ EXPORTED int qemu_plugin_install(plugin_id id, const struct qemu_info *info, int
 
 int qemu_plugin_version = 1;
 
-/* Kinds of instructions. ON_STACK is counted in addition to LOAD or STORE: probably a spilled
- * register. */
+/* Kinds of instructions. An instruction whose text has "sp" is counted as ON_STACK in addition
+ * to LOAD or STORE: it probably spills or restores a register. */
 enum { ALL, MULTIPLY_ADD, ARITHMETIC, LOAD, STORE, ON_STACK, N_KINDS };
 
 /* A translated block: instructions executed one after the other. */
@@ -58,8 +59,8 @@ static bool begins(const char *text, const char *const *words)
   return false;
 }
 
-/* Classifies by the disassembled text. The prefixes serve both processors; armv7's have a v
- * before them. */
+/* Adds one to the counters of an instruction, given its disassembled text. The same prefixes
+ * serve aarch64 and armv7; armv7's vector instructions have a v before them. */
 static void classify(const char *text, uint64_t n[N_KINDS])
 {
   static const char *const multiply_adds[] = {"fmla", "fmadd", "mla.f", "fma.f", NULL};

@@ -1,10 +1,11 @@
 /* Runs ONNX's own test models, each in a child process, and prints the results:
- *     onnx_nodes [--least PASSED | --write FOLDER] [--constant NAME=FILE]... FOLDER|MODEL...
+ *       onnx_nodes [--least PASSED | --write FOLDER] [--constant NAME=FILE]... FOLDER|MODEL...
  * A model is a folder with model.onnx and test_data_set_0. In other folders, all models are run.
- * Prints a line for each refused or failed model, a table by operator, and why models are not
- * tried. Exit status 1 if one failed or fewer than PASSED passed. --constant: the input NAME is
- * a constant, read from a .pb file. --write: instead of running the models, writes each as
- * FOLDER/NAME.onnx with its constants. Started by tests/conformance/run.sh. */
+ * Prints a line for each refused or failed model, a table by operator, and the number of models
+ * that are not tried, by reason. Exit status 1 if a model failed or fewer than PASSED models
+ * passed. --constant: the input NAME is a constant, read from the .pb file FILE. --write: runs
+ * nothing, but writes each model as FOLDER/NAME.onnx with its constants. Started by
+ * tests/conformance/run.sh. */
 #include "tests/conformance/run_model.h"
 #include "tests/conformance/write_model.h"
 
@@ -18,7 +19,7 @@
 /* Result of a model; a child process sends it through a pipe. */
 struct verdict {
   enum model_outcome outcome;
-  char group[40]; /* the operator; if excluded, the reason */
+  char group[40]; /* name of the operator; for an excluded model, the reason */
   char text[512];
 };
 
@@ -72,7 +73,8 @@ static struct verdict try_in_child(const char *folder)
     _exit(write(ends[1], &v, sizeof v) == sizeof v ? 0 : 1);
   }
   close(ends[1]);
-  ssize_t got = read(ends[0], &v, sizeof v); /* shorter than PIPE_BUF: written at once */
+  ssize_t got = read(ends[0], &v, sizeof v); /* a verdict is shorter than PIPE_BUF, so the child
+                                              * writes it in one piece */
   close(ends[0]);
   waitpid(child, &status, 0);
   if (got != sizeof v || status != 0) {

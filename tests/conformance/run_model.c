@@ -1,5 +1,5 @@
-/* Imports a conformance model, plans and runs it, and compares its outputs with the model's.
- * Called by onnx_nodes.c. */
+/* Imports a conformance model, plans and runs it, and compares its outputs with the expected
+ * ones. Called by onnx_nodes.c. Reads the model's data files. */
 #include "tests/conformance/run_model.h"
 
 #include "formats/onnx/import.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double tolerance = 1e-5; /* of an output's largest value */
+static const double tolerance = 1e-5; /* relative to an output's largest value */
 
 /* ---- input ---- */
 
@@ -23,13 +23,13 @@ static int bind(struct node_trial *t, int input, struct mafat_diagnostic *d)
   return code;
 }
 
-/* Difference between the file's integers and the executor's, which are unsigned. */
+/* Number to add to an integer of the file to get the executor's, which is always unsigned. */
 static int offset_of(const struct mafat_quantization *q)
 {
   return q->is_signed ? MAFAT_SIGNED_TO_BYTE : 0;
 }
 
-/* Dequantizes a value of the file. Floats stay as they are. */
+/* Converts a number of the file to a float: dequantizes integers, and leaves floats as they are. */
 static float real_of(const struct mafat_network *n, const struct mafat_port *p, double number)
 {
   const struct mafat_quantization *q = &n->layers[p->sources.list->tensor].quantization;
@@ -37,7 +37,8 @@ static float real_of(const struct mafat_network *n, const struct mafat_port *p, 
   return (float)((number + offset_of(q) - q->zero) * (double)q->scale);
 }
 
-/* Reads the file's input into the layout that the executor expects. The caller frees *out. */
+/* Reads the input's file into a new array, in the layout that the executor expects. The caller
+ * frees *out. */
 static int make_input(float **out, const struct node_trial *t, int input,
                      const struct mafat_network *n, const struct mafat_port *p,
                      struct mafat_diagnostic *d)
@@ -72,7 +73,7 @@ static float output_at(const struct mafat_executor *e, const struct mafat_port *
   return mafat_executor_output_at(e, s->tensor, s->first + c, y, x);
 }
 
-/* Quantizes a value as the file stores it. */
+/* Quantizes a float to the integer that the file stores. */
 static double number_of(const struct mafat_network *n, const struct mafat_port *p, float real)
 {
   const struct mafat_quantization *q = &n->layers[p->sources.list->tensor].quantization;

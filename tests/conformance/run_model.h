@@ -7,8 +7,8 @@
 
 enum model_outcome { PASSED, EXCLUDED, REFUSED, FAILED, N_OUTCOMES };
 
-/* Runs the model by several plans, which must give the same bits, and compares with the expected
- * outputs. The diagnostic says why it was refused or failed. */
+/* Runs the model by several plans, whose outputs must have the same bits, and compares these
+ * outputs with the expected ones. If the model is refused or fails, the diagnostic says why. */
 enum model_outcome run_model(struct node_trial *t, struct mafat_diagnostic *d);
 
 #endif

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Operators to run, and inputs that have to be constants: bit k for input k. */
+/* Operators whose models are run. The number is a set of inputs that have to be constants: bit k
+ * for input k. */
 static const struct {
   const char *op_type;
   unsigned known;

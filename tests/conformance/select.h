@@ -1,5 +1,5 @@
-/* Selects conformance models that mafat should run, and the inputs that become constants.
- * Included by this folder's files. */
+/* Selects the conformance models that mafat should run, and the inputs that become constants.
+ * Included by run_model.h and write_model.h. */
 #ifndef MAFAT_TESTS_CONFORMANCE_SELECT_H
 #define MAFAT_TESTS_CONFORMANCE_SELECT_H
 
@@ -7,32 +7,36 @@
 
 enum { MAX_INPUTS = 16, MAX_OUTPUTS = 16 };
 
-/* A model with its data. trial_close frees what is open. */
+/* A model and its test data. trial_close frees what trial_open allocates. */
 struct node_trial {
   char folder[400], path[512];
   struct mafat_model_file *file;
   struct mafat_onnx *model;
   int n_inputs, n_outputs;
-  struct tensor_file inputs[MAX_INPUTS], outputs[MAX_OUTPUTS]; /* types and dimensions only */
+  struct tensor_file inputs[MAX_INPUTS], outputs[MAX_OUTPUTS]; /* types and dimensions, without
+                                                                * values */
   bool bound[MAX_INPUTS]; /* true: a constant; false: an input of the run */
-  bool named[MAX_INPUTS]; /* bound by trial_bind */
+  bool named[MAX_INPUTS]; /* true: trial_bind made it a constant */
 };
 
-/* Reads model and data. The files are valid, so a failure is mafat's. Call trial_close in any
- * case. */
+/* Reads the model, and the types and dimensions of its test data. The files are valid, so a
+ * failure is a fault of mafat. Call trial_close even after a failure. */
 int trial_open(struct node_trial *t, const char *folder, struct mafat_diagnostic *d);
 void trial_close(struct node_trial *t);
 
-/* NULL if mafat should run the model; else the reason, a static text or in `buffer`. */
+/* Returns NULL if mafat should run the model; else the reason, which is a static text or is
+ * written to `buffer`, of `bytes` bytes. */
 const char *trial_excluded(const struct node_trial *t, char *buffer, size_t bytes);
-/* Chooses constant inputs: those that the operator requires to be constant, and inputs of types
- * that maps do not have. */
+/* Makes inputs constant: those that the operator requires to be constant, and those whose
+ * element type a map cannot have. */
 void trial_choose(struct node_trial *t);
-/* NAME=FILE: binds input NAME to the tensor in FILE. Ignored if the model has no such input. */
+/* Makes an input constant. `constant` is NAME=FILE, where FILE contains the value of input NAME.
+ * Ignored if the model has no such input. */
 int trial_bind(struct node_trial *t, const char *constant, struct mafat_diagnostic *d);
-/* The index of the first input that is not bound; -1: none. Other inputs have to be bound, too. */
+/* Returns the index of the first input that is not bound to a constant; -1: none. The caller has
+ * to bind any further inputs. */
 int trial_input(const struct node_trial *t);
-/* The operator if all nodes have the same one, else "(several)" or "(none)". */
+/* Returns the operator if all nodes have the same one, else "(several)" or "(none)". */
 const char *trial_operator(const struct node_trial *t);
 
 #endif

@@ -10,7 +10,7 @@
 
 enum { GRAPH = 7, INITIALIZER = 5, NAME = 8, MOST_BYTES = 1 << 24 };
 
-/* Appends bytes of a file to the message. */
+/* Appends the file's bytes from offset `at` to the message. */
 static int append_bytes(struct test_message *to, struct mafat_model_file *file, uint64_t at,
                        uint64_t bytes, struct mafat_diagnostic *d)
 {
@@ -30,7 +30,8 @@ static int put_initializer(struct test_message *graph, const char *name, const c
   int code = mafat_model_file_open(&file, path, d);
   if (code) return code;
   code = append_bytes(&tensor, file, 0, file->bytes, d);
-  test_put_text(&tensor, NAME, name); /* replaces the tensor's name: the last field counts */
+  test_put_text(&tensor, NAME, name); /* overrides the file's own name: readers use a field's last
+                                       * value */
   test_put_message(graph, INITIALIZER, &tensor);
   mafat_model_file_close(&file);
   return code;

@@ -5,7 +5,8 @@
 
 #include "tests/conformance/select.h"
 
-/* Writes FOLDER/NAME.onnx. Returns false with a diagnostic, which is empty if memory is out. */
+/* Writes FOLDER/NAME.onnx. False: failed. The diagnostic has the reason, but is empty if memory
+ * ran out. */
 bool write_model(const struct node_trial *t, const char *folder, struct mafat_diagnostic *d);
 
 #endif

@@ -1,27 +1,27 @@
-/* Uses Darknet's library like other programs do, to compare it with and without
- * libmafat-darknet.so. Started by tests/cli/darknet_bridge.sh and tests/valgrind.sh.
+/* Calls Darknet's library as other programs do, so that its results with and without
+ * libmafat-darknet.so can be compared. Started by tests/cli/darknet_bridge.sh and tests/valgrind.sh.
  *
- *   network layers CFG WEIGHTS TO           runs on generated floats; writes every layer that
- *   has an
- *                                           output: layer number, count (both int32), floats
- *   network batch CFG WEIGHTS TO            writes the network's output for a batch as large as
- *   the
- *                                           cfg's, in the same format
- *   network resize CFG WEIGHTS W H TO       writes the output after resize_network(), and again
- *                                           after resizing back
- *   network cycles N CFG WEIGHTS CFG WEIGHTS...   N times: loads all, runs each, frees all.
- *   Prints
- *                                                 resident kB after a tenth of the cycles and at
- *                                                 the end
- *   network threads N CFG WEIGHTS CFG WEIGHTS...  each network in a thread of its own, N times;
- *                                                 prints sums of outputs
- *   network images CFG WEIGHTS              prints the size of each layer's image
- *   network seen CFG WEIGHTS CLEAR          prints how many pictures the network has seen
- *   network replaced CFG WEIGHTS OTHER      renames OTHER to WEIGHTS, which are in use, before
- *                                           resize_network()
- *   network WHAT CFG WEIGHTS                calls a function that a network without weights must
- *                                           refuse: train, save, forget (runs without weights),
- *                                           twice (a batch of two), warm (a temperature) */
+ *   network layers CFG WEIGHTS TO
+ *       runs on generated floats, and writes every layer that has an output to the file TO:
+ *       layer number, number of floats (both int32), floats
+ *   network batch CFG WEIGHTS TO
+ *       writes the network's output for a batch as large as the cfg's, in the same format
+ *   network resize CFG WEIGHTS W H TO
+ *       writes the output after resize_network(), and again after resizing back
+ *   network cycles N CFG WEIGHTS CFG WEIGHTS...
+ *       N times: loads all networks, runs each, frees all. Prints the resident memory in kB
+ *       after a tenth of the cycles and at the end
+ *   network threads N CFG WEIGHTS CFG WEIGHTS...
+ *       runs each network N times in a thread of its own; prints the sums of the outputs
+ *   network images CFG WEIGHTS
+ *       prints the size of each layer's image
+ *   network seen CFG WEIGHTS CLEAR
+ *       prints how many pictures the network was trained on (its field `seen`)
+ *   network replaced CFG WEIGHTS OTHER
+ *       renames the file OTHER to WEIGHTS while WEIGHTS is in use, then calls resize_network()
+ *   network WHAT CFG WEIGHTS
+ *       calls a function that a network without weights must refuse: train, save, forget (runs
+ *       without weights), twice (a batch of two), warm (a temperature) */
 #include <darknet.h>
 #include <stdint.h>
 

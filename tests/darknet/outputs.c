@@ -1,10 +1,13 @@
-/* outputs LIBRARY MODE CFG WEIGHTS INPUT TO [N]: loads LIBRARY (a libdarknet.so); N times, loads
- * the network, runs it on raw floats and frees it. Prints the peak of resident kB. Started by
+/*   outputs LIBRARY MODE CFG WEIGHTS INPUT TO [N]
+ *
+ * Loads LIBRARY (a libdarknet.so); then, N times, loads the network, runs it on the raw floats
+ * of the file INPUT and frees it. Prints the process's peak resident memory in kB. Started by
  * tests/cli/darknet_patch.sh.
  * MODE is the argument of the library's inference_only(), or `debian` for Debian's library,
- * which has no such function. TO.heads gets the raw floats of the heads and the last layer. TO
- * gets those of all layers, except in mode 2, which does not keep them.
- * MODE train: instead trains three steps on the input and writes the weights to TO. Initial
+ * which has no such function. The file TO.heads gets the raw outputs of the heads and the last
+ * layer. The file TO gets the raw outputs of all layers, except in mode 2, which does not keep
+ * them.
+ * MODE train: instead trains three steps on the input and writes the weights to TO. The initial
  * weights are always the same. */
 #include <dlfcn.h>
 

@@ -1,5 +1,6 @@
-/* Replaces Check's library in programs that call assertions but are no tests: a failed assertion
- * prints a message and ends the program. */
+/* Replaces the library Check in random_graphs and oracle_random, which are no tests but link
+ * test helpers that use its assertions: a failed assertion prints a message and ends the
+ * program. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Makes random graphs: operators, shapes and values from a seed. Called by random_graphs.c and
- * oracle_random.c. */
+/* Makes random graphs: operators, shapes and values from a seed. Called by this folder's files
+ * and tests/oracle/oracle_random.c. graph_print writes to stdout; everything else touches only
+ * its arguments. */
 #include "tests/differential/graph.h"
 
 #include <stdio.h>
@@ -33,7 +34,8 @@ static const char *const names[GRAPH_KINDS] = {
     [GRAPH_MATMUL_CONSTANT] = "matmul constant", [GRAPH_DENSE] = "dense", [GRAPH_TOPK] = "topk",
     [GRAPH_SPLIT_REST] = "rest", [GRAPH_TOPK_PLACES] = "places"};
 
-/* Consecutive seeds would give sequences that are shifted by one, so seeds are broadcast. */
+/* Seeds number and number + 1 would give the same sequence, shifted by one. So the generator is
+ * seeded with random numbers drawn from `number`. */
 struct test_rng graph_random(uint64_t number)
 {
   struct test_rng first = test_rng(number);
@@ -95,7 +97,7 @@ void graph_padding(const struct random_graph *g, int node, int axis, int *before
   *after = all > 0 ? all - *before : 0;
 }
 
-/* ---- shapes of outputs; false: the node cannot read these inputs ---- */
+/* ---- shapes of outputs; a function returns false if the node cannot read these inputs ---- */
 
 static struct graph_map map_of(const int extents[GRAPH_AXES])
 {
@@ -114,7 +116,8 @@ static int count_windows(int extent, int before, int after, int reach, int strid
   return ceil && (n - 1) * stride >= extent + before ? n - 1 : n;
 }
 
-/* Draws padding for each side, as ONNX allows. Padding of sums may exceed the window's taps. */
+/* Draws padding for each side, as ONNX allows. In pools it is less than the kernel size; in other
+ * kinds it may be up to 2 more than the kernel size. */
 static void draw_padding(struct graph_node *o, struct test_rng *rng)
 {
   int more = !is_pool(o->kind) && test_random_chance(rng, 20) ? 3 : 0;
@@ -152,7 +155,7 @@ static bool slide(struct graph_node *o, struct graph_map in, bool tflite, struct
   if (!tflite && test_random_chance(rng, 35)) draw_padding(o, rng);
   for (int i = 0; i < 2; i++) {
     int reach = (o->kernel[i] - 1) * o->dilation[i] + 1;
-    /* with SAME the window may be larger than the map */
+    /* only with SAME padding may the window be larger than the padded map */
     if (reach > extents[i] + (o->given ? o->begin[i] + o->end[i] : 0) && !o->same)
       return false;
     out[i] = o->given
@@ -183,7 +186,8 @@ static bool slide_back(struct graph_node *o, struct graph_map in, bool tflite, s
   return true;
 }
 
-/* Broadcasts in both directions along axes of extent 1. */
+/* Computes the output's extents. Each axis on which one of the two maps has extent 1 is
+ * broadcast. */
 static bool broadcast(struct graph_node *o, struct graph_map a, struct graph_map b)
 {
   int of_a[GRAPH_AXES], of_b[GRAPH_AXES], out[GRAPH_AXES];
@@ -211,7 +215,8 @@ static bool join(struct graph_node *o, struct graph_map a, struct graph_map b, s
   return true;
 }
 
-/* Split: one of two parts. Gather: positions in any order, also repeated. */
+/* Split: the output is one of two parts. Gather: it has random positions, in any order and
+ * possibly repeated. */
 static bool split_or_gather(struct graph_node *o, struct graph_map in, struct test_rng *rng)
 {
   int extents[GRAPH_AXES];
@@ -231,14 +236,14 @@ static bool split_or_gather(struct graph_node *o, struct graph_map in, struct te
   return true;
 }
 
-/* TopK along an axis; TFLite: the largest along channels. */
+/* TopK along an axis. In TFLite, always the largest values, along the channels. */
 static bool rank(struct graph_node *o, struct graph_map in, bool tflite, struct test_rng *rng)
 {
   enum { MOST_BEST = 20 };
   int extents[GRAPH_AXES];
   graph_extents(in, extents);
   o->axis = tflite ? GRAPH_CHANNELS : test_random_int(rng, 0, GRAPH_AXES - 1);
-  o->how = !tflite && test_random_chance(rng, 40); /* smallest instead of largest */
+  o->how = !tflite && test_random_chance(rng, 40); /* 1: the smallest values; 0: the largest */
   const int most = extents[o->axis] < MOST_BEST ? extents[o->axis] : MOST_BEST;
   extents[o->axis] = o->size[0] = test_random_int(rng, 1, most);
   o->out = map_of(extents);
@@ -260,7 +265,8 @@ static bool reduce(struct graph_node *o, struct graph_map in, bool tflite, bool 
     extents[i] = 1;
   }
   o->out = map_of(extents);
-  return o->how != GRAPH_PRODUCT || n <= MOST_FACTORS; /* more would be infinite */
+  return o->how != GRAPH_PRODUCT || n <= MOST_FACTORS; /* a product of more factors would become
+                                                        * infinite */
 }
 
 static bool transpose(struct graph_node *o, struct graph_map in, struct test_rng *rng)
@@ -287,7 +293,7 @@ static int draw_factor(struct test_rng *rng, int n)
   return factor;
 }
 
-/* A random shape with as many elements. */
+/* A random shape with as many elements as the input. */
 static bool reshape(struct graph_node *o, struct graph_map in, struct test_rng *rng)
 {
   int n = in.h * in.w * in.c, first = draw_factor(rng, n), second = draw_factor(rng, n / first);
@@ -295,8 +301,8 @@ static bool reshape(struct graph_node *o, struct graph_map in, struct test_rng *
   return first <= MANY_CHANNELS && second <= MANY_CHANNELS;
 }
 
-/* True if some output pixel maps exactly to the border between two nearest input pixels.
- * Programs round there differently: 2 x 14 / 4 is 7, but slightly less in floats. */
+/* True if some output pixel maps exactly to the border between two input pixels. There programs
+ * choose different nearest pixels: 2 x 14 / 4 is 7, but slightly less in floats. */
 static bool is_on_the_edge(const struct graph_node *o, int in, int out)
 {
   /* GRAPH_NEAREST: `how`, and the largest `rounding` of the half kind */
@@ -458,7 +464,8 @@ static bool is_supported(enum graph_kind kind, const struct random_graph *g)
   return true;
 }
 
-/* Draws a kind: a third are windows with weights, a tenth layers with two outputs. */
+/* Draws a kind of node: a third are convolutions and the like (windows with weights), a tenth
+ * have two outputs. */
 static enum graph_kind draw_kind(struct test_rng *rng)
 {
   if (test_random_chance(rng, 10)) return test_random_chance(rng, 50) ? GRAPH_TOPK : GRAPH_SPLIT;
@@ -467,7 +474,7 @@ static enum graph_kind draw_kind(struct test_rng *rng)
   return (enum graph_kind)test_random_int(rng, GRAPH_MAX_POOL, GRAPH_DENSE - 1);
 }
 
-/* Draws a map to read: the newest with 60 %, else any. */
+/* Draws the map that a node reads: the newest one in 60 % of cases, else any. */
 static int draw_map(struct test_rng *rng, int n)
 {
   return test_random_chance(rng, 60) ? n - 1 : test_random_int(rng, 0, n - 1);
@@ -478,7 +485,8 @@ bool graph_reads_two(enum graph_kind kind)
   return (kind >= GRAPH_ADD && kind <= GRAPH_MIN) || kind == GRAPH_CONCAT || kind == GRAPH_MATMUL;
 }
 
-/* True if all programs compute the same bits for the node. Then TopK chooses the same positions. */
+/* True if all programs compute the same bits for the node. TopK reads only such nodes, so that
+ * all programs choose the same positions. */
 static bool is_exact(const struct random_graph *g, int node)
 {
   const struct graph_node *o = &g->nodes[node];
@@ -510,8 +518,9 @@ static bool is_exact(const struct random_graph *g, int node)
   }
 }
 
-/* True if the kind suits its input's range: exponentials, cubes and waves need -1 to 1, roots
- * need 0 or more. Other values become infinite or amplify small errors. */
+/* True if the kind can read node a. Exponentials, cubes, sines and cosines need inputs in -1..1,
+ * and roots need inputs of 0 or more; other inputs would give infinite values or amplify small
+ * errors. TopK needs exact inputs. */
 static bool suits(const struct random_graph *g, enum graph_kind kind, int a)
 {
   enum graph_kind before = g->nodes[a].kind;
@@ -549,7 +558,8 @@ static bool add_node(struct random_graph *g, enum graph_kind kind, struct test_r
   return false;
 }
 
-/* Adds the second output of a split or TopK for 80 % of them. Positions are not 8-bit integers. */
+/* In 80 % of cases, adds the second output of a split or TopK. TopK's positions are left out of
+ * integer graphs, since they are not 8-bit integers. */
 static void add_second_output(struct random_graph *g, struct test_rng *rng)
 {
   const struct graph_node *first = &g->nodes[g->n - 1];

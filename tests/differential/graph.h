@@ -12,15 +12,15 @@ enum graph_kind {
   GRAPH_CONV,
   GRAPH_DEPTHWISE,
   GRAPH_GROUPED,
-  GRAPH_TRANSPOSED, /* GRAPH_CONV to here: windows with weights */
+  GRAPH_TRANSPOSED, /* windows with weights: GRAPH_CONV to here */
   GRAPH_MAX_POOL, GRAPH_MEAN_POOL, GRAPH_GLOBAL_MEAN, GRAPH_ADD, GRAPH_SUB, GRAPH_MUL, GRAPH_MAX,
-  GRAPH_MIN, /* from GRAPH_ADD on: two maps, with broadcasting */
+  GRAPH_MIN, /* with two inputs, which are broadcast: GRAPH_ADD to here */
   GRAPH_ADD_CONSTANT,
   GRAPH_SUB_FROM_CONSTANT,
   GRAPH_MUL_CONSTANT,
   GRAPH_DIV_CONSTANT, /* a constant for each position along the node's `axes` */
   GRAPH_PRELU,
-  GRAPH_BATCH_NORM, /* a constant for each channel */
+  GRAPH_BATCH_NORM, /* one constant per channel */
   GRAPH_RELU, GRAPH_RELU6, GRAPH_LOGISTIC, GRAPH_TANH, GRAPH_LEAKY, GRAPH_ELU, GRAPH_HARD_SWISH,
   GRAPH_ABS, GRAPH_NEG, GRAPH_SQUARE, GRAPH_EXP, GRAPH_ERF, GRAPH_SOFTPLUS, GRAPH_SQRT, GRAPH_SELU,
   GRAPH_CELU, GRAPH_HARD_SIGMOID, GRAPH_SOFTSIGN, GRAPH_SIN, GRAPH_COS, GRAPH_CLIP, GRAPH_CUBE,
@@ -30,14 +30,14 @@ enum graph_kind {
   GRAPH_REDUCE, GRAPH_MATMUL, GRAPH_MATMUL_CONSTANT,
   GRAPH_DENSE, /* only as the last node */
   GRAPH_SPLIT_REST,
-  GRAPH_TOPK_PLACES, /* second output of the node that it reads */
+  GRAPH_TOPK_PLACES, /* positions that the TopK node `a` found */
   GRAPH_KINDS
 };
 
 enum graph_axis { GRAPH_ROWS, GRAPH_COLUMNS, GRAPH_CHANNELS, GRAPH_AXES };
 
 enum graph_reduction {
-  GRAPH_MEAN, GRAPH_SUM, GRAPH_LARGEST, GRAPH_LEAST, /* TFLite has these */
+  GRAPH_MEAN, GRAPH_SUM, GRAPH_LARGEST, GRAPH_LEAST, /* reductions that TFLite has too */
   GRAPH_PRODUCT, GRAPH_L1, GRAPH_L2, GRAPH_SUM_OF_SQUARES, GRAPH_LOG_SUM_EXP,
   GRAPH_REDUCTIONS
 };
@@ -51,17 +51,17 @@ struct graph_node {
   int a, b; /* indices of the nodes that it reads */
   struct graph_map out;
   int kernel[2], stride[2], dilation[2]; /* vertical, horizontal */
-  bool same; /* padding SAME; else none, or, in ONNX: */
-  bool given;         /* padding `begin` and `end` */
+  bool same;  /* padding SAME; no padding if both `same` and `given` are false */
+  bool given; /* only in ONNX: padding by `begin` and `end` */
   bool ceil, counted; /* pools: windows may pass the end; means count padding */
   int begin[3], size[3], end[3];         /* slices; padding before and after */
   int axis;                              /* enum graph_axis */
   unsigned axes;                         /* set of 1 << enum graph_axis */
   int order[GRAPH_AXES];                 /* transpose: input axis of each output axis */
-  int how; /* variant: a graph_reduction, a resize mode, a part of a split */
-  int rounding;                          /* nearest pixel's rounding, in the order of ONNX's list */
-  int alpha, beta;                       /* in 64ths, which decimals represent exactly */
-  int fused; /* TFLite: activation after the node, as files number it */
+  int how; /* variant: an enum graph_reduction, a resize mode, or which part of a split */
+  int rounding;    /* ONNX's nearest_mode: an index of graph_onnx.c's list `roundings` */
+  int alpha, beta; /* parameters in 64ths, which decimal text represents exactly */
+  int fused; /* TFLite: activation fused into the node, as a number of the schema; 0: none */
   int groups;                            /* groups of channels and filters */
   int readers;
   bool put_out;                          /* an output although other nodes read it */
@@ -88,19 +88,20 @@ struct test_rng graph_random(uint64_t number);
 
 struct random_graph graph_make(uint64_t number, enum graph_format format);
 
-/* Quantization of a node's map in integer graphs, for int8 values. */
+/* Quantization of a node's map in an integer graph. `zero` is for int8; for uint8 it is 128
+ * more. */
 struct graph_numbers {
   float scale;
   int zero;
 };
 void graph_quantize(const struct random_graph *g, struct graph_numbers numbers[GRAPH_NODES]);
-/* Upper bounds of the difference between other programs' outputs and ours, in quantization
- * steps; 0 for nodes that must be equal. TFLite's fastest kernels round matrix products once
- * instead of twice, use float tables for softmax and similar kinds, and sum resized uint8 pixels
- * in another order. Later nodes amplify these differences. */
+/* Computes upper bounds, in quantization steps, of the difference between other programs'
+ * outputs and mafat's; 0 for nodes whose outputs must be equal. TFLite's fastest kernels round
+ * matrix products once instead of twice, use float tables for softmax and similar kinds, and add
+ * up resized uint8 pixels in another order. Later nodes amplify these differences. */
 void graph_count_steps(const struct random_graph *g,
                        const struct graph_numbers numbers[GRAPH_NODES], double steps[GRAPH_NODES]);
-/* True if TFLite requires that output and input have the same quantization. */
+/* True if TFLite requires the output to have the input's quantization. */
 bool graph_keeps_numbers(const struct graph_node *o);
 
 bool graph_reads_two(enum graph_kind kind);
@@ -108,24 +109,25 @@ bool graph_reads_two(enum graph_kind kind);
 bool graph_is_output(const struct random_graph *g, int node);
 /* The generator for a node's constants. */
 struct test_rng graph_constants(const struct random_graph *g, int node);
-/* The node that is the second output of this one; 0: none. */
+/* Returns the index of the node that holds this node's second output; 0: none. */
 int graph_second_output(const struct random_graph *g, int node);
 /* The map's extents, by enum graph_axis. */
 void graph_extents(struct graph_map map, int extents[GRAPH_AXES]);
 /* The next constant, between -1 and 1. */
 float graph_constant(struct test_rng *rng);
-/* n random positions below `extent`; with from_end some are negative, counted from the end. */
+/* Draws n random positions below `extent`. With from_end, some are negative: counted from the
+ * end. */
 void graph_places(struct test_rng *rng, int extent, int n, int64_t *places, bool from_end);
 /* Padding of a window before and after along axis 0 (rows) or 1 (columns). */
 void graph_padding(const struct random_graph *g, int node, int axis, int *before, int *after);
 /* Prints the graph to standard output, a line for each node. */
 void graph_print(const struct random_graph *g);
 
-/* The file in memory; its size in *n. The caller frees it. */
+/* Write the graph as a file in memory, with its size in *n. The caller frees the file. */
 char *graph_write_onnx(const struct random_graph *g, size_t *n);
 char *graph_write_tflite(const struct random_graph *g, size_t *n);
-/* Without a graph: a small TFLite file of operators with mostly valid inputs and options. The
- * caller frees it (strange_tflite.c). */
+/* Makes a small TFLite file of operators with mostly valid inputs and options, from `number`
+ * alone (strange_tflite.c). The caller frees it. */
 char *graph_write_strange(uint64_t number, size_t *n);
 
 #endif
