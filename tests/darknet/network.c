@@ -1,5 +1,6 @@
 /* Calls Darknet's library as other programs do, so that its results with and without
- * libmafat-darknet.so can be compared. Started by tests/cli/darknet_bridge.sh and tests/valgrind.sh.
+ * libmafat-darknet.so can be compared. Started by tests/cli/darknet_bridge.sh and
+ * tests/valgrind.sh.
  *
  *   network layers CFG WEIGHTS TO
  *       runs on generated floats, and writes every layer that has an output to the file TO:
