@@ -78,8 +78,8 @@ static void make_planes(struct test_rng *rng, bool halved)
     }
 }
 
-/* Writes y_of, u_of and v_of to `to` as a frame of this format. Returns the frame's size in bytes.
- * */
+/* Writes y_of, u_of and v_of to `to` as a frame of this format. Returns the frame's size in
+ * bytes. */
 static size_t lay_frame(const char *format, unsigned char *to)
 {
   size_t n = 0;

@@ -80,8 +80,8 @@ static void count_warning(void *context, const char *text)
 }
 
 /* A JPEG without its end marker, with half of it, or with zeros instead of it gives the pixels of
- * the complete file and a warning. This holds for decoding row by row and at a smaller size, too.
- * */
+ * the complete file and a warning. This holds for decoding row by row and at a smaller size,
+ * too. */
 START_TEST(a_jpeg_without_end_marker_warns)
 {
   enum { W = 24, H = 16 };

@@ -294,8 +294,8 @@ START_TEST(sums_are_continued_within_a_block)
 END_TEST
 
 /* A convolution takes the taps of its window one after the other, and for each tap adds all
- * channels of a block. Parts of a block would add in another order, so parts must be whole blocks.
- * */
+ * channels of a block. Parts of a block would add in another order, so parts must be whole
+ * blocks. */
 START_TEST(sums_of_taps_are_continued_by_whole_blocks)
 {
   struct mafat_network *n = chained(2);

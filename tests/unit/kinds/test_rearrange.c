@@ -73,8 +73,8 @@ static void add_atoms(struct test_rng *rng, struct mafat_part *part, int axis, i
   }
 }
 
-/* Sets the positions in the operand that the part's atoms read. Sometimes they are past its edges.
- * */
+/* Sets the positions in the operand that the part's atoms read. Sometimes they are past its
+ * edges. */
 static void place_atoms(struct test_rng *rng, struct mafat_part *part, struct mafat_shape in)
 {
   int capacity[MAFAT_N_AXES];

@@ -22,7 +22,7 @@ Suite *network_suite(void);
 /* ---- shapes against Darknet's formulas ---- */
 
 struct shape_row {
-  const char *sections; /* after a [net] of 13 x 17 x 24 (height, width, channels) */
+  const char *sections; /* text after a [net] of height 13, width 17 and 24 channels */
   int h, w, c;          /* of the last layer */
 };
 
@@ -82,7 +82,7 @@ static const struct shape_row shape_rows[] = {
     {"[Gaussian_yolo]\nclasses=3\nnum=6\nmask=3,4\n", 13, 17, 24},
     {"[yolo]\nclasses=3\nnum=3\nanchors=1,2,3,4,5,6,7,8\n", 13, 17, 24},
     {"[yolo]\nclasses=3\nnum=3\nmask=0,2,3\nanchors=1,2,3,4,5,6,7,8\n", 13, 17,
-     24}, /* cspx-p7-mish.cfg does so */
+     24}, /* as in cspx-p7-mish.cfg */
     {"[connected]\noutput=44\n[detection]\nclasses=1\ncoords=4\nside=2\nnum=2\n", 1, 1, 44},
 };
 
@@ -104,7 +104,7 @@ START_TEST(shapes_equal_darknets)
 }
 END_TEST
 
-/* The table of shapes has each layer type that a cfg can have. */
+/* The table of shapes has a row for each layer type that a cfg can have. */
 START_TEST(shapes_are_tested_of_every_type)
 {
   bool seen[MAFAT_N_LAYER_TYPES] = {false};
@@ -200,7 +200,8 @@ static void check_source(const struct mafat_sources *sources, int i, int tensor,
                 "source %d: found %d+%d of tensor %d", i, s->first, s->n, s->tensor);
 }
 
-/* A layer that reads a renaming layer gets the sources of that layer's input. */
+/* A layer that reads an alias (a layer that only renames its input) gets the sources of that
+ * input. */
 START_TEST(renaming_layers_are_skipped)
 {
   struct mafat_network *n = after_net("[dropout]\n"                     /* 0: the input */
@@ -287,7 +288,7 @@ START_TEST(blends_have_an_operand_for_each_of_their_maps)
   check_source(operand(sum, 1), 0, 0, 0, 8);
   check_source(operand(sum, 2), 0, 1, 0, 8);
   ck_assert(sum->blend == MAFAT_BLEND_ADD && sum->n_operands == 3);
-  check_source(operand(scaled, 0), 0, 1, 0, 8); /* the map comes first in any order of layers */
+  check_source(operand(scaled, 0), 0, 1, 0, 8); /* the map is always operand 0 */
   check_source(operand(scaled, 1), 0, 3, 0, 8);
   ck_assert(scaled->blend == MAFAT_BLEND_MUL && scaled->operands[1].broadcast &&
             !scaled->operands[0].broadcast);
@@ -312,7 +313,7 @@ START_TEST(depthwise_is_one_filter_a_channel)
 }
 END_TEST
 
-/* [net] with `inputs` and without a size is a network of a list of numbers. */
+/* A [net] with `inputs` and without a size is a network whose input is a list of numbers. */
 START_TEST(a_network_may_read_a_list_of_numbers)
 {
   struct mafat_network *n = test_network("[net]\ninputs=30\n[connected]\noutput=4\n");
@@ -322,7 +323,7 @@ START_TEST(a_network_may_read_a_list_of_numbers)
 }
 END_TEST
 
-/* mafat_layer_pads returns the columns left and right of the input that windows reach. */
+/* mafat_layer_pads returns how many columns left and right of the input the windows reach. */
 START_TEST(pads_are_columns_that_windows_reach)
 {
   for (int seed = 0; seed < 300; seed++) {
@@ -539,7 +540,7 @@ START_TEST(too_many_layers_are_refused)
 }
 END_TEST
 
-/* Each route doubles the sources, so a chain of 40 must be refused. */
+/* Each route doubles the number of sources, so a chain of 40 routes must be refused. */
 START_TEST(routes_of_routes_are_refused)
 {
   struct mafat_diagnostic d = {""};
@@ -565,7 +566,7 @@ START_TEST(too_many_sources_in_all_are_refused)
   for (int i = 0; i < 11; i++) strcat(text, "[route]\nlayers=-1,-1\n");
   size_t length = strlen(text);
   for (int i = 0; i < 60; i++)
-    strcat(text, "[activation]\n[route]\nlayers=11\n"); /* 2048 sources each */
+    strcat(text, "[activation]\n[route]\nlayers=11\n"); /* adds 2048 sources */
   ck_assert_int_eq(mafat_cfg_parse(&cfg, "a.cfg", text, strlen(text), &d), MAFAT_OK);
   ck_assert_msg(mafat_darknet_make(&n, cfg, NULL, NULL, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_int_le(n->n_sources, MAFAT_MAX_ALL_SOURCES);
@@ -652,8 +653,8 @@ START_TEST(training_keys_cause_no_warnings)
 }
 END_TEST
 
-/* Makes a network and compares its fork, its letterboxing and the line that decided the fork.
- * wished: the fork that the caller asks for. */
+/* Makes a network and checks its fork, its letterboxing and the line of the cfg that decided the
+ * fork. wished: the fork that the caller requests. */
 static void expect_fork(const char *text, enum mafat_fork wished, enum mafat_fork fork,
                         bool letterbox, const char *sign)
 {
@@ -733,7 +734,8 @@ START_TEST(suppression_is_read)
 }
 END_TEST
 
-/* [detection] without letter_box, where Darknet's programs differ, causes a warning. */
+/* [detection] without letter_box causes a warning, because Darknet's programs differ in this
+ * case. */
 START_TEST(letterboxed_boxes_of_detection_are_reported)
 {
   static const char *const letter_boxes[] = {"", "letter_box=0\n", "letter_box=1\n"};
@@ -782,7 +784,7 @@ static const char twice[] = "[net]\nheight=8\nwidth=8\nchannels=3\n\n"
                             "[route]\nlayers=0\n\n"
                             "[activation]\nactivation=leaky\n\n" /* 5: another activation */
                             "[route]\nlayers=3\n\n"
-                            "[activation]\nactivation=leaky\n\n" /* 7: reads 3, later 1 */
+                            "[activation]\nactivation=leaky\n\n" /* 7: reads 3, after merging 1 */
                             "[route]\nlayers=1,3,5,7\n\n"
                             "[convolutional]\nfilters=2\nsize=1\nactivation=linear\n\n";
 

@@ -28,7 +28,7 @@ static const struct {
     {0x1p-32, 1 << 30, -31},
     {0x1p-33, 0, 0},                    /* too small: 0 */
     {0x1p29, 1 << 30, 30},
-    {0x1.fffffffcp29, INT32_MAX, 30},   /* the largest: TFLite shifts by 30 at most */
+    {0x1.fffffffcp29, INT32_MAX, 30},   /* the largest factor: TFLite shifts by 30 at most */
     {-0.25, -(1 << 30), -1}, /* weights have negative scales */
     {-0.1, -1717986918, -3},
 };
@@ -53,7 +53,8 @@ START_TEST(impossible_factors_are_refused)
 }
 END_TEST
 
-/* Scales whose quotient is not a finite float above 0 are refused. */
+/* Scales for which hard swish needs a shift out of range, or a factor that is not a finite float,
+ * are refused. */
 START_TEST(hard_swish_refuses_scales_too_far_apart)
 {
   static const float scales[][2] = {{1e38f, 1e-38f}, {3e38f, 3e38f}, {1, 0x1p-149f}};
@@ -115,7 +116,7 @@ START_TEST(reals_become_the_nearest_integer)
 }
 END_TEST
 
-/* An activation that clamps becomes bounds of the quantized integers. */
+/* An activation that only limits values becomes bounds of the quantized integers. */
 START_TEST(activations_are_bounds)
 {
   struct mafat_quantization q = mafat_quantization(0.05f, 28);

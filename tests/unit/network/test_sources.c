@@ -12,7 +12,7 @@ Suite *sources_suite(void);
 
 /* ---- lists and the maps they stand for ---- */
 
-/* The tensor, row and channel where one row of one channel of a map is found. */
+/* The place where a row of a channel of a map is stored: a tensor, and a row and channel of it. */
 struct meaning {
   int tensor, row, channel;
 };
@@ -163,7 +163,7 @@ START_TEST(rows_are_converted)
   static const struct {
     int first;               /* first row of the tensor */
     int above;               /* rows of the operand before the source; 0: it is the only source */
-    struct mafat_span in, expected; /* rows of the operand; of the tensor */
+    struct mafat_span in, expected; /* in: rows of the operand; expected: rows of the tensor */
   } rows[] = {
       {0, 0, {0, 8}, {0, 8}},    {0, 0, {2, 5}, {2, 5}},    {3, 0, {2, 5}, {5, 8}},
       {3, 10, {8, 12}, {3, 5}},  {3, 10, {16, 18}, {9, 11}}, {3, 10, {0, 10}, {0, 0}},
@@ -180,8 +180,8 @@ START_TEST(rows_are_converted)
 }
 END_TEST
 
-/* A list of 64 x 64 sources, the most allowed, cannot be joined with another, and is unchanged by
- * the attempt. */
+/* A list of 64 x 64 sources, the largest allowed, cannot be joined with another list. The attempt
+ * leaves it unchanged. */
 START_TEST(too_many_sources_are_refused)
 {
   struct mafat_source single = {0, 0, 1, 0, 1};
@@ -250,7 +250,7 @@ static const struct fault_row fault_rows[] = {
     {{{1, 0, 36, 0, 4}, {0, 0, 36, 0, 4}}, 1, 2, "are in blocks of different widths"},
 };
 
-/* Invalid operands are refused by a message that begins with file and line. */
+/* Invalid operands are refused. The message begins with the file and line. */
 START_TEST(invalid_operands_are_refused)
 {
   const struct fault_row *r = &fault_rows[_i];

@@ -1,6 +1,6 @@
-/* Covers runner/os/{budget, groups, lines}.c: budgets from what is free in control groups and from
- * available memory, and quotas of processors, in trees of files like those of real systems: v1, v2,
- * both, containers, names that lead out of a namespace. */
+/* Covers runner/os/{budget, groups, lines}.c: memory budgets from the free memory of control groups
+ * and from available memory, and processor quotas. Reads trees of files like those of real systems:
+ * cgroup v1, v2, both, containers, and group paths that lead out of a namespace. */
 #include "runner/os/budget.h"
 #include "runner/os/groups.h"
 #include "tests/support/tree.h"
@@ -104,7 +104,8 @@ START_TEST(without_proc_the_system_call_gives_the_free_memory)
 }
 END_TEST
 
-/* A container without /proc sees its own group. */
+/* Without /proc, for example in a container, the groups that are mounted in /sys/fs/cgroup
+ * count. */
 START_TEST(without_proc_the_visible_groups_count)
 {
   char path[256];
@@ -146,7 +147,7 @@ START_TEST(v2_without_limits)
 }
 END_TEST
 
-/* Above it the kernel slows processes down, on hosts without swap for ever. */
+/* Above memory.high the kernel slows processes down. Without swap, it may do so forever. */
 START_TEST(v2_high_is_a_limit)
 {
   struct mafat_limited_group g;
@@ -177,8 +178,8 @@ END_TEST
 
 static const char *const outside[] = {"0::/..\n", "0::/../..\n", "0::/../other/leaf\n"};
 
-/* The process was put into the container from outside. Names that lead out are not
- * walked: /sys/fs/cgroup/../other is no group. */
+/* The process was put into the container from outside, so its group's path begins with "..". Such
+ * paths are not followed: /sys/fs/cgroup/../other is not a group. */
 START_TEST(v2_group_outside_of_the_namespace)
 {
   put_groups(outside[_i]);
@@ -226,7 +227,7 @@ START_TEST(v1_takes_the_smallest_of_a_group_and_its_ancestors)
   put("/sys/fs/cgroup/memory/memory.limit_in_bytes", UNLIMITED);
   put("/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "33554432\n");
   put("/sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", UNLIMITED);
-  put("/sys/fs/cgroup/memory/c/memory.limit_in_bytes", "1048576\n"); /* another hierarchy's name */
+  put("/sys/fs/cgroup/memory/c/memory.limit_in_bytes", "1048576\n"); /* a group for cpu */
   check_limit(32 * MIB);
   put("/sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", "8388608\n");
   check_limit(8 * MIB);
@@ -268,8 +269,8 @@ START_TEST(v1_ancestors_count_only_where_they_count_descendants)
 }
 END_TEST
 
-/* Docker without a namespace of groups: the process knows its host's names, and sees
- * its own group only, where the hierarchy is expected. */
+/* Docker without a cgroup namespace: /proc/self/cgroup has the group's path on the host. Only this
+ * group is mounted, where the whole hierarchy usually is. */
 START_TEST(v1_container_mounts_its_own_group)
 {
   put_groups("4:memory:/docker/0123\n");
@@ -279,7 +280,7 @@ START_TEST(v1_container_mounts_its_own_group)
   put_groups("4:memory:/docker/0123/inner\n");
   put("/sys/fs/cgroup/memory/inner/memory.limit_in_bytes", "16777216\n");
   check_limit(16 * MIB);
-  put_groups("4:memory:/docker/01234\n"); /* not below it, but what there is */
+  put_groups("4:memory:/docker/01234\n"); /* not below the mounted group, which counts */
   check_limit(32 * MIB);
 }
 END_TEST
@@ -295,7 +296,7 @@ START_TEST(v1_knows_limits_above_what_is_mounted)
 }
 END_TEST
 
-/* The host's groups are visible in a container that watches them. */
+/* Another mount of the hierarchy, of a group that the process is not in, is ignored. */
 START_TEST(other_mounts_of_a_hierarchy_do_not_count)
 {
   put_groups("4:memory:/docker/0123\n");
@@ -311,7 +312,7 @@ START_TEST(namespace_of_groups_under_an_older_mount)
 {
   put_groups("4:memory:/\n");
   put_mounts("33 31 0:29 /../.. /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n");
-  put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "33554432\n"); /* of an ancestor */
+  put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "33554432\n"); /* limit of an ancestor */
   check_limit(32 * MIB);
 }
 END_TEST
@@ -347,7 +348,7 @@ START_TEST(a_limit_above_the_machine_is_none)
 {
   put_groups("0::/a\n");
   put_mounts(v2_mounts);
-  put("/sys/fs/cgroup/a/memory.max", "4294967296\n"); /* exactly its memory */
+  put("/sys/fs/cgroup/a/memory.max", "4294967296\n"); /* exactly the machine's memory */
   check_no_limit();
   put("/sys/fs/cgroup/a/memory.max", "4294963200\n");
   check_limit(4095 * MIB + 1020 * 1024);
@@ -356,8 +357,9 @@ END_TEST
 
 /* ---- others in the group ---- */
 
-/* A group of 64 MiB that holds 50: 8 of cached files, of which the kernel can drop 6 (2 are
- * locked), 3 of tmpfs, 36 of data, of which 5 are this process's, and 3 of the kernel's. */
+/* A group with a limit of 64 MiB that uses 50 MiB: 8 for cached files, of which the kernel can drop
+ * 6 (2 are locked), 3 for tmpfs, 36 for data, of which 5 are this process's, and 3 for the
+ * kernel. */
 static const char v2_stat[] = "anon 37748736\nfile 11534336\nkernel 3145728\nshmem 3145728\n"
                               "file_mapped 1048576\ninactive_anon 40894464\nactive_anon 0\n"
                               "inactive_file 4194304\nactive_file 2097152\nunevictable 2097152\n";
@@ -393,7 +395,7 @@ static void put_full_group(bool v2)
   put("/proc/self/smaps_rollup", "Rss: 9000 kB\nAnonymous:           5120 kB\n");
 }
 
-/* 50 MiB less 6 that can be dropped, less 5 of this process: 39 remain. */
+/* 50 MiB are used. 6 of them can be dropped and 5 are this process's, so others hold 39 MiB. */
 START_TEST(what_others_hold_is_not_free)
 {
   struct mafat_limited_group g;
@@ -406,7 +408,8 @@ START_TEST(what_others_hold_is_not_free)
 }
 END_TEST
 
-/* Pages that processors charged ahead are in the counter, but not in its parts. */
+/* The kernel charges some pages in advance. The usage counter includes them, memory.stat does not.
+ * The smaller of counter and sum counts. */
 START_TEST(the_smaller_account_counts)
 {
   put_full_group(_i);
@@ -426,7 +429,8 @@ START_TEST(the_private_memory_of_old_kernels)
 }
 END_TEST
 
-/* Everything but files in tmpfs is its own then, also what the kernel holds for it. */
+/* If the process is alone in the group, all memory but the files in tmpfs is its own, even the
+ * kernel's. */
 START_TEST(alone_it_has_all_but_tmpfs)
 {
   char procs[32];
@@ -459,7 +463,8 @@ START_TEST(in_a_child_group_it_may_be_alone)
 }
 END_TEST
 
-/* The limit is in a group, the neighbour in another one below it. */
+/* The process's group and its ancestors may all have limits. The one with the least free memory
+ * counts. */
 START_TEST(every_level_counts)
 {
   put_full_group(true);
@@ -557,7 +562,7 @@ START_TEST(long_lines_are_passed_over)
 }
 END_TEST
 
-/* This process's own. */
+/* Reads the budget of the real system. */
 START_TEST(the_system_has_a_budget)
 {
   struct mafat_budget b;

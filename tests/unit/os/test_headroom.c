@@ -1,5 +1,6 @@
-/* Covers runner/os/{headroom, own}.c: room in a memory group before it is needed: how much has
- * to go, by what the group says of itself; and which part of the heap is locked. */
+/* Covers runner/os/{headroom, own}.c: how many bytes of cached pages are reclaimed from a
+ * memory cgroup before a run, computed from the cgroup's files; and which part of the heap is
+ * locked. */
 #include "runner/os/headroom.h"
 #include "runner/os/own.h"
 #include "tests/support/support.h"
@@ -17,8 +18,8 @@ Suite *headroom_suite(void);
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
 
-/* A group of 8 MiB of which 7 are used, 2 of them by cached pages, of which half a MiB is mapped:
- * 1536 KiB can be dropped, and 1344 are counted on. */
+/* A group with a limit of 8 MiB that uses 7 MiB, 2 of them for cached pages. 512 KiB of these are
+ * mapped, so 1536 KiB can be dropped. At most 7/8 of them, 1344 KiB, are reclaimed. */
 static const struct {
   const char *groups, *mounts, *folder, *limit, *usage, *stat;
 } groups[] = {{"0::/a\n",
@@ -77,7 +78,7 @@ END_TEST
 START_TEST(test_groups_that_do_not_say)
 {
   put_group(_i);
-  put(_i, groups[_i].usage, "9437184\n"); /* the limit was lowered */
+  put(_i, groups[_i].usage, "9437184\n"); /* usage is above the limit, which was lowered */
   ck_assert_uint_eq(mafat_headroom_make(2 * MIB, 0, test_tree()), 0);
   put(_i, groups[_i].usage, "");
   ck_assert_uint_eq(mafat_headroom_make(2 * MIB, 0, test_tree()), 0);
@@ -89,7 +90,7 @@ START_TEST(test_groups_that_do_not_say)
 }
 END_TEST
 
-/* A plan that was made for more than the group has takes no more than that. */
+/* If the predicted charge is above the group's limit, memory is reclaimed up to the limit only. */
 START_TEST(test_no_more_than_the_limit_is_touched)
 {
   put_group(_i);
@@ -114,14 +115,14 @@ static int open_files(void)
   return n;
 }
 
-/* Touches the process's own memory, and no more. */
+/* Reclaiming leaves no file open, and does not change the process's memory. */
 START_TEST(test_nothing_is_left_behind)
 {
   size_t bytes = 3 * MIB;
   unsigned char *memory =
       mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ck_assert_ptr_ne(memory, MAP_FAILED);
-  memset(memory, 7, MIB); /* the rest has no pages */
+  memset(memory, 7, MIB); /* the other 2 MiB have no pages */
   put_group(0);
   int before = open_files();
   ck_assert_uint_eq(mafat_headroom_make(2 * MIB, 0, test_tree()), MIB);
@@ -153,11 +154,11 @@ static size_t locked_bytes(uintptr_t begin, uintptr_t end)
   return sum;
 }
 
-/* Between two runs free() shortens the heap, and the next picture makes it longer again. */
+/* Shortens the heap, as free() may do, and makes it grow again. All of it must then be locked. */
 START_TEST(test_a_heap_that_shrank_and_grew_is_locked_whole)
 {
   enum { FIRST = 5, LEFT = 2, PAGES_OF_HEAP = 9 };
-  static const int last[] = {FIRST, PAGES_OF_HEAP}; /* as long as before; longer */
+  static const int last[] = {FIRST, PAGES_OF_HEAP}; /* pages after growing */
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   char *begin = sbrk(0);
   begin = (char *)(((uintptr_t)begin + page - 1) / page * page);
@@ -171,7 +172,7 @@ START_TEST(test_a_heap_that_shrank_and_grew_is_locked_whole)
   size_t locked = locked_bytes((uintptr_t)begin, (uintptr_t)begin + (size_t)last[_i] * page);
   ck_assert_int_eq(brk(begin), 0);
   ck_assert_uint_eq(heap.end, (uintptr_t)begin + (size_t)last[_i] * page);
-  if (may) ck_assert_uint_eq(locked, (size_t)last[_i] * page); /* not permitted: RLIMIT_MEMLOCK */
+  if (may) ck_assert_uint_eq(locked, (size_t)last[_i] * page); /* else RLIMIT_MEMLOCK forbids it */
 }
 END_TEST
 

@@ -1,5 +1,5 @@
-/* Covers predictor/plan/fusion.c: which layers are fused into their readers' steps, and that fusion
- * does not change geometry, sources and multiplications. */
+/* Covers predictor/plan/fusion.c: which layers are fused into the steps of their readers; the spans
+ * and sources of fused steps; the number of multiplications, which fusion does not change. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -136,7 +136,7 @@ static const struct row rows[] = {
      "- - 1"},
 };
 
-/* Writes the layer inside each step, as in struct row. */
+/* Writes the fused layer of each layer's steps, in the form of `inner` in struct row. */
 static void write_inner(const struct mafat_plan *plan, char *text, size_t capacity)
 {
   size_t used = 0;
@@ -291,7 +291,7 @@ static const struct span_row span_rows[] = {
     {NET CONV8 DEPTHWISE POINTWISE "[shortcut]\nfrom=0\n", 3, {2, 5}, {2, 5}, {1, 6}},
 };
 
-/* The same for known spans. */
+/* Each row's span of outputs needs the expected spans of the fused layer and of the input. */
 START_TEST(spans_of_known_steps)
 {
   const struct span_row *r = &span_rows[_i];
@@ -325,7 +325,8 @@ START_TEST(sources_are_those_of_the_innermost_layer)
 }
 END_TEST
 
-/* Boxes are multiples of Winograd tiles where Winograd is used; of half a tile if pooled. */
+/* Boxes are multiples of a Winograd tile where Winograd is used, or of half a tile if the output is
+ * pooled. */
 START_TEST(boxes_are_rounded_to_tiles)
 {
   static const int direct[] = {1, 1, 1, 1, 1, 1}, winograd[] = {4, 2, 1, 4, 4, 1};
@@ -443,7 +444,8 @@ START_TEST(fused_layers_have_no_buffer)
 }
 END_TEST
 
-/* A pooled convolution's map of 64 x 64 x 32 floats, which was the peak, is not stored. */
+/* A convolution's map of 64 x 64 x 32 floats, which is the peak without fusion, is not stored if
+ * the convolution is fused into its pool. */
 START_TEST(the_map_between_is_saved)
 {
   struct mafat_network *n =

@@ -1,6 +1,6 @@
 /* Covers predictor/cost/{latency, work, counting, calibration}.c, predictor/kinds/{avgpool,
  * boxes, crop, dense, detection, local, norm, reorg3d, resize, softmax}.c: the latency model: the
- * work that is counted for a layer, its price, and the time in which a run waits for weights. */
+ * work that is counted for a layer, its price, and the time that a run waits for weights. */
 #include "predictor/cost/latency.h"
 #include "predictor/kinds/conv.h"
 
@@ -113,7 +113,7 @@ START_TEST(test_work_of_other_kinds)
 }
 END_TEST
 
-/* By rows, the products are the same as in whole maps; there are more steps. */
+/* A plan by rows computes as many products as a plan of whole maps, in more steps. */
 START_TEST(test_rows_do_the_same_work_in_more_steps)
 {
   const char *cfg =
@@ -127,8 +127,8 @@ START_TEST(test_rows_do_the_same_work_in_more_steps)
 }
 END_TEST
 
-/* The bytes of a video frame that stays in the arena do not count as touched between two steps of a
- * layer: weights are cold only once. */
+/* Weights are cold if much memory was touched since their last use. A video frame that stays in the
+ * arena is not touched between two steps of a layer, so the weights are cold only once. */
 START_TEST(test_a_frame_that_waits_is_not_touched)
 {
   enum { WEIGHTS_BYTES = 16 * 16 * 9 * 4 };
@@ -145,7 +145,8 @@ START_TEST(test_a_frame_that_waits_is_not_touched)
 }
 END_TEST
 
-/* Two tiles compute two rows of overlap twice in the first layer, and none in the last. */
+/* With two tiles, two rows of the first layer are computed twice (in both tiles), and none of the
+ * last layer. */
 START_TEST(test_tiles_compute_their_overlap_again)
 {
   const char *cfg = HEAD
@@ -159,13 +160,13 @@ START_TEST(test_tiles_compute_their_overlap_again)
 }
 END_TEST
 
-/* Only taps inside the map count. */
+/* Only taps inside the map are counted. */
 START_TEST(test_windows_of_a_maxpool_end_with_the_map)
 {
   struct mafat_plan_options options = test_plain_options();
   open_case("[net]\nwidth=4\nheight=4\nchannels=16\n[maxpool]\nsize=3\nstride=1\n", "1x1/NoCut",
             &options);
-  /* 2 + 3 + 3 + 2 columns, and rows. */
+  /* 2 + 3 + 3 + 2 = 10 taps along each axis. */
   ck_assert_double_eq(work_of(0).n[MAFAT_TERM_POOL_TAPS], 10.0 * 10 * 16);
   ck_assert_double_eq(work_of(0).n[MAFAT_TERM_POOL_OUTPUTS], 16.0 * 16);
   close_case();
@@ -184,8 +185,8 @@ static double seen(struct mafat_taps t, int outputs, int extent)
   return n;
 }
 
-/* The closed form equals a count, for windows that reach past both edges of the map, one or
- * none. */
+/* The formula for taps gives the same number as counting them, for windows that reach past both
+ * edges of the map, past one, or past none. */
 START_TEST(test_taps_of_maxpools)
 {
   for (int size = 1; size <= 40; size += 3)
@@ -220,7 +221,7 @@ START_TEST(test_threads_share_a_step)
 }
 END_TEST
 
-/* The same for a depthwise layer, by itself and inside a 1x1. */
+/* Two threads each have half of the products of a depthwise layer, alone or fused into a 1x1. */
 START_TEST(test_threads_share_a_depthwise_layer)
 {
   struct mafat_plan_options options = test_plain_options();
@@ -228,7 +229,7 @@ START_TEST(test_threads_share_a_depthwise_layer)
              *point = "[convolutional]\nfilters=32\nsize=1\n";
   char cfg[512];
   snprintf(cfg, sizeof cfg, HEAD "%s%s", depthwise,
-           _i ? point : ""); /* by itself, and inside the 1x1 */
+           _i ? point : ""); /* alone, or fused into the 1x1 */
   open_case(cfg, "1x1/NoCut", &options);
   struct mafat_work alone = work_of(TEST_ALL_LAYERS);
   close_case();
@@ -241,7 +242,8 @@ START_TEST(test_threads_share_a_depthwise_layer)
 }
 END_TEST
 
-/* mafat_conv_blocks gives all threads equal numbers of units, if the rows allow it. */
+/* mafat_conv_blocks returns a number of blocks of rows for which all threads have equally many
+ * units, if the rows allow it. */
 START_TEST(test_all_threads_have_as_many_units)
 {
   /* together: rows that stay together; blocks: expected number of blocks of rows */
@@ -339,7 +341,7 @@ START_TEST(test_a_fast_disk_is_not_waited_for)
 }
 END_TEST
 
-/* With a very slow disk the time is that of reading. */
+/* With a very slow disk, the total time is about the time of reading. */
 START_TEST(test_a_slow_disk_is_all_there_is)
 {
   open_streamed(_i ? "panels:streamed/NoCut" : "1x1:loaded/NoCut", true);

@@ -86,8 +86,8 @@ static void close_subject(struct subject *s)
  * The replay does not use lifetimes. A step becomes the owner of the bytes that it writes; the
  * bytes that it reads must still belong to the tensor that was written there. */
 
-/* Owners: a tensor, or one of these + layer. The buffers of streamed weights are IO + 0, 1, 2; a
- * ring is RING + buffer. */
+/* An owner is the number of a tensor, or one of these values + the number of a layer. The buffers
+ * of streamed weights are IO + 0, 1, 2; a ring is RING + its buffer. */
 enum {
   NOBODY = -2, SCRATCH = 1 << 20, WEIGHTS = 2 << 20, IO = 3 << 20, RING = 4 << 20, N_IO = 3,
   FRAME = 5 << 20
@@ -100,10 +100,10 @@ struct slot {
 
 struct replay {
   const struct subject *s;
-  int *owners; /* [unit] */
+  int *owners; /* [unit of UNIT bytes]: owner of these bytes */
   bool *begun; /* [tensor]: a step has written it */
   bool *loaded; /* [layer]: its weights were loaded */
-  bool reading; /* some weights were read, so the ring may hold reads ahead */
+  bool reading; /* some weights were read, so the I/O buffers may hold reads ahead */
   struct mafat_box *boxes; /* [tensor]: box that its buffer holds now */
   bool *in_ring; /* [tensor]: it shares an in-place ring */
   struct slot **rings; /* [buffer][slot][column]; NULL for buffers that are no in-place rings */
@@ -130,7 +130,7 @@ static void check_owned(const struct replay *r, int buffer, int owner, int reade
 
 /* ---- rings ---- */
 
-/* Tensor that owns the buffer of this one. */
+/* Returns the tensor that owns the buffer of `tensor`. */
 static int root_of(const struct replay *r, int tensor)
 {
   for (int other; (other = mafat_plan_shares_with(r->s->plan, tensor)) >= 0; tensor = other) {}
@@ -368,8 +368,8 @@ static void check_weights(const struct replay *r, const struct mafat_step *step)
 
 /* ---- steps ---- */
 
-/* Values, weights and sums of n_turns turns, or shared ones, follow each other in scratch, and
- * scratch is no larger. */
+/* Checks that Winograd scratch has room for values, weights and sums, in this order, and is no
+ * larger. Each of n_turns turns has its own, but values and weights may be shared. */
 static void check_turns(const struct replay *r, int layer)
 {
   const struct mafat_scratch *s = &r->s->layout->scratch[layer];
@@ -387,8 +387,9 @@ static void check_turns(const struct replay *r, int layer)
           "layer %d has more scratch than it needs", layer);
 }
 
-/* Scratch is large enough for the tiles of a turn, or of the step if they are shared, and for as
- * many turns as threads have units. Values that several threads need are shared. */
+/* Checks that scratch is large enough for the tiles of a turn, or of the whole step if values are
+ * shared, and for as many turns as threads have work. Values that several threads need must be
+ * shared. */
 static void check_winograd(const struct replay *r, const struct mafat_step *step)
 {
   const struct mafat_plan *plan = r->s->plan;
@@ -422,7 +423,8 @@ static void check_winograd(const struct replay *r, const struct mafat_step *step
             step->layer);
 }
 
-/* Checks and claims the scratch of a step. A transformed input must still be there. */
+/* Checks the scratch of a step and makes the layer its owner. If an earlier step put the
+ * transformed input there, it must not be overwritten. */
 static void use_scratch(struct replay *r, const struct mafat_step *step)
 {
   const struct mafat_layout *layout = r->s->layout;
@@ -441,8 +443,9 @@ static void use_scratch(struct replay *r, const struct mafat_step *step)
   if (scratch >= 0) claim(r, scratch, SCRATCH + step->layer);
 }
 
-/* Replays a step: it takes its scratch and weights, writes its outputs, and then everything that it
- * reads must still be there. After a separate transform step the input is not read again. */
+/* Replays a step: claims its scratch, reads its weights and writes its outputs. After that,
+ * everything that the step reads must still be in the arena. After a separate transform step the
+ * input is not read again. */
 static void run_step(struct replay *r, const struct mafat_schedule *schedule,
                      const struct mafat_step *step)
 {
@@ -609,7 +612,8 @@ START_TEST(boxes_lie_beside_the_outputs)
 }
 END_TEST
 
-/* kept_bytes has the kept weights; loaded weights have buffers in the arena. */
+/* kept_bytes is the size of the kept weights, which are outside the arena. Loaded weights have
+ * buffers in the arena. */
 START_TEST(kept_weights_lie_outside)
 {
   for (int i = 0; i < NETWORKS_PER_CASE; i++) {
@@ -702,7 +706,8 @@ static uint64_t layer_macs(const struct mafat_layer *l, struct mafat_box box)
   return l->type == MAFAT_CONNECTED ? inputs * (uint64_t)l->out.c : 0;
 }
 
-/* Part of a box's multiply-accumulates that a step has, by its filters and channels. */
+/* Share of a box's multiply-accumulates (macs) that a step executes, given its filters and
+ * channels. */
 static uint64_t part_of(const struct subject *s, const struct mafat_step *step, uint64_t macs)
 {
   const struct mafat_layer *reader = &s->network->layers[mafat_plan_reader(s->plan, step->layer)];
@@ -857,8 +862,8 @@ START_TEST(tags_have_names)
 }
 END_TEST
 
-/* Two outputs read the same map. Finished alternately, they need only a window of its rows; one
- * after the other, as in Darknet's networks, they need all rows. */
+/* Two outputs read the same map. If their rows are computed alternately, only a window of the map's
+ * rows is stored. If one output follows the other, as in Darknet's networks, all rows are. */
 START_TEST(outputs_of_a_group_of_rows_come_in_turn)
 {
   struct mafat_network *n = test_network(
@@ -879,7 +884,7 @@ START_TEST(outputs_of_a_group_of_rows_come_in_turn)
 }
 END_TEST
 
-/* Maps that [cost] and [dropout] rename have buffers, alive at times of the plan. */
+/* Maps that [cost] and [dropout] rename have buffers, which are alive at times within the plan. */
 START_TEST(maps_that_are_only_named_live)
 {
   static const char *const networks[] = {

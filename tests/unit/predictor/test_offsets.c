@@ -100,7 +100,7 @@ static void try_orders(struct search *s, size_t height)
   }
 }
 
-/* Up to six blocks get the smallest arena. */
+/* Any six or fewer blocks get the smallest possible arena. */
 START_TEST(tiny_cases_are_the_optimum)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
@@ -117,7 +117,8 @@ START_TEST(tiny_cases_are_the_optimum)
 }
 END_TEST
 
-/* A chain of blocks of 5, 3, 2 and 4 bytes gets an arena of 8; placed by size, it would need 10. */
+/* A chain of blocks of 5, 3, 2 and 4 bytes gets an arena of 8; placed in
+ * order of their sizes, they would need 10. */
 START_TEST(a_chain_that_sizes_do_not_order)
 {
   static const size_t bytes[] = {5, 3, 2, 4};
@@ -141,7 +142,7 @@ START_TEST(blocks_do_not_overlap)
 }
 END_TEST
 
-/* The lower bound equals a count at each time. */
+/* The lower bound equals the largest sum of the bytes that are alive at one time. */
 START_TEST(lower_bound_is_the_most_alive_at_one_time)
 {
   struct test_rng rng = test_rng(1);
@@ -213,8 +214,8 @@ START_TEST(many_blocks_need_at_most_a_quarter_more)
 }
 END_TEST
 
-/* The skyline reports the arena that its offsets need. If it finds no smaller arena than *total, it
- * changes nothing. */
+/* mafat_offsets_assign_skyline sets *total to the arena that its offsets need. If it finds no arena
+ * smaller than *total, it changes nothing. */
 START_TEST(skylines_report_their_arena)
 {
   struct test_rng rng = test_rng((uint64_t)_i);

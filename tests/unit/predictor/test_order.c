@@ -154,7 +154,7 @@ START_TEST(panel_fusions_are_these)
 }
 END_TEST
 
-/* Only one panel of the wide map is stored. */
+/* A panel fusion stores only one panel of the wide map. */
 START_TEST(a_panel_fusion_saves_the_wide_map)
 {
   struct mafat_network *n = test_network("[net]\nheight=32\nwidth=32\nchannels=8\n"
@@ -337,7 +337,7 @@ static size_t bound_of(const struct mafat_network *n, const char *group, const c
   return bound;
 }
 
-/* order=best needs no more bytes than any other order. */
+/* order=best needs no more bytes than each of the other four orders. */
 START_TEST(the_best_order_needs_least)
 {
   static const char *const orders[] = {"file", "postorder", "forward", "sp"};

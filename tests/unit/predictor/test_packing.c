@@ -10,7 +10,7 @@ Suite *packing_suite(void);
 
 /* ---- channel blocks ---- */
 
-/* The last block is as wide as its channels, rounded up. */
+/* The last channel block is only as wide as its channels need, rounded up. */
 START_TEST(blocks_are_as_wide_as_they_need_to_be)
 {
   static const struct {
@@ -70,7 +70,7 @@ static void check_block_slices(const struct mafat_sources *sources, struct mafat
   ck_assert_int_eq(position, channels.end);
 }
 
-/* The block slices of random sources have each input channel once, in order. */
+/* The block slices of random sources contain each input channel once, in order. */
 START_TEST(block_slices_cover_every_channel_once_in_order)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
@@ -108,7 +108,7 @@ START_TEST(block_slices_end_at_blocks_and_sources)
 }
 END_TEST
 
-/* No more than `capacity` block slices are written; the number of all is returned. */
+/* mafat_block_slices writes at most `capacity` block slices, and returns the number of all. */
 START_TEST(block_slices_stop_at_the_capacity)
 {
   struct mafat_source source = {0, 0, 100, 0, 1};
@@ -120,7 +120,8 @@ START_TEST(block_slices_stop_at_the_capacity)
 }
 END_TEST
 
-/* A slice ends at the first end of a block slice after at least n channels. */
+/* mafat_slice_end returns the first end of a block slice at which the slice has at least n
+ * channels, or the last end. */
 START_TEST(slices_end_with_the_first_block_slice_that_makes_n)
 {
   struct test_rng rng = test_rng(500 + (uint64_t)_i);
@@ -148,7 +149,7 @@ START_TEST(slices_end_with_the_first_block_slice_that_makes_n)
 }
 END_TEST
 
-/* The same for known ends. */
+/* For known sources, mafat_slice_end returns the expected ends. */
 START_TEST(slices_of_known_sources)
 {
   struct mafat_source list[] = {{4, 0, 24, 0, 1},
@@ -166,7 +167,7 @@ START_TEST(slices_of_known_sources)
 }
 END_TEST
 
-/* The elements of some channels of a pixel are those of whole blocks. */
+/* The number of elements that store some channels of a pixel is that of their channel blocks. */
 START_TEST(parts_of_a_pixel_are_whole_blocks)
 {
   ck_assert_int_eq(mafat_pixel_width_of(70, mafat_span(0, 70)), mafat_pixel_width(70));
@@ -202,7 +203,8 @@ static struct mafat_network *network_of(const struct shape *s)
   return test_network(cfg);
 }
 
-/* The panels have each filter once, and do not cross groups or, with groups, channel blocks. */
+/* Panels contain each filter once and do not cross groups. If a layer has groups, its panels do not
+ * cross channel blocks. */
 START_TEST(panels_cover_every_filter_within_groups_and_blocks)
 {
   struct mafat_network *n = network_of(&shapes[_i]);

@@ -1,5 +1,5 @@
-/* Covers predictor/cost/paper.c: the paper's predictor gives the paper's figures, and the same
- * bytes as its formula for tiles that are found pixel by pixel. */
+/* Covers predictor/cost/paper.c: the paper's predictor gives the numbers of the paper, and the
+ * bytes that its formula gives for tiles that this test finds pixel by pixel. */
 #include "predictor/cost/paper.h"
 
 #include "tests/support/failing_malloc.h"
@@ -61,7 +61,7 @@ static const struct figure figures[] = {
     {"5x5/8/3x3", 8777728, 39.4, 8, 1},
 };
 
-/* YOLOv2 needs the bytes of each row. */
+/* For each row's plan, YOLOv2 needs the row's bytes. */
 START_TEST(yolov2_as_the_formula_has_it)
 {
   const struct figure *f = &figures[_i];
@@ -280,7 +280,8 @@ static bool reads(const struct mafat_sources *sources, int tensor)
   return false;
 }
 
-/* True if a layer from `end` on needs the layer's output, or it is an output of the network. */
+/* True if a layer from `end` on needs this layer's output, or if this layer is an output of the
+ * network. */
 static bool leaves(const struct mafat_network *n, const bool *needed, int layer, int end)
 {
   struct mafat_source self;
@@ -304,7 +305,8 @@ struct extents {
   int out[MOST_TENSORS], in[MOST_TENSORS][MOST_OPERANDS];
 };
 
-/* Marks the pixels that part `part` of the group computes of a tensor that is used outside. */
+/* Marks the rows (or columns) that row (or column) `part` of the group's tiles computes of a tensor
+ * that is used outside of the group. */
 static void mark_share(const struct mafat_group *g, bool axis_y, int part, int extent, bool *on)
 {
   const int *bounds = axis_y ? g->row_bounds : g->col_bounds;
@@ -400,8 +402,8 @@ static bool is_grids(const struct mafat_plan *plan)
   return true;
 }
 
-/* Predictions of random plans, of any algorithm and fused or not, equal the formula for tiles that
- * are found pixel by pixel. Odd cases are chains. */
+/* For random plans, with any algorithm and with or without fusion, the prediction equals the
+ * formula for tiles that are found pixel by pixel. In odd cases the network is a chain. */
 START_TEST(tiles_are_those_found_pixel_by_pixel)
 {
   static char cfg[TEST_CFG_ROOM], text[TEST_PLAN_ROOM];

@@ -1,6 +1,6 @@
 /* Covers predictor/plan/{parts, partition}.c, predictor/schedule/{schedule_parts, parts_inputs,
- * parts_order, parts_scratch, rows_parts}.c: layers in parts. Each partition buffer and scratch is
- * alive as long as it is needed and no longer. */
+ * parts_order, parts_scratch, rows_parts}.c: layers that are split into parts. Each partition
+ * buffer and scratch is alive exactly as long as it is needed. */
 #include "predictor/plan/parts.h"
 #include "predictor/planning/planning.h"
 #include "predictor/schedule/schedule.h"
@@ -187,7 +187,8 @@ static void check_inputs(const struct subject *s)
   mafat_schedule_close(&schedule);
 }
 
-/* In random split plans, each part's buffers are alive, and no more than necessary. */
+/* In random split plans, the buffers of each part are alive at its step, and not longer than
+ * necessary. */
 START_TEST(each_part_finds_what_it_needs_and_no_more_is_alive)
 {
   static struct subject s;
@@ -215,11 +216,11 @@ static const struct {
     {"split(h[10]:0-3)", 3, 2, 2},
     {"split(h2:0-1)/2/split(h3:2-3)", 3, 2, 2}, /* a later split group can read them */
     {"split(h2:0)/1/split(h3:1-3)", 3, 2, 3},
-    {"split(h2:0-1)/2/1x1", 3, 2, 2},        /* so can one of whole maps, */
+    {"split(h2:0-1)/2/1x1", 3, 2, 2},        /* so can a later group of whole maps, */
     {"split(h2:0-1)/2/rows1", 3, 2, 1},      /* but not one by rows, */
     {"split(h2:0-1)/2/panels", 3, 2, 1},     /* in panels or in tiles */
     {"split(h2:0-1)/2/2x2", 3, 2, 1},
-    {"rows2:bricks:direct/NoCut", 7, 4, 4},  /* one for each step */
+    {"rows2:bricks:direct/NoCut", 7, 4, 4},  /* one buffer for each step */
     {"rows4:early:bricks:direct/NoCut", 3, 2, 2},
     {"rows2:bricks:direct/2/rows4:bricks:direct", 7, 4, 4},
     {"rows2:bricks:direct/2/1x1", 7, 4, 4},
@@ -285,8 +286,8 @@ END_TEST
 
 /* ---- scratch ---- */
 
-/* Parts of the convolutions have more than four times the scratch of the maxpool's parts, and parts
- * of equal size share a record. */
+/* Parts of the convolutions need more than four times the scratch of the maxpool's parts. Parts of
+ * equal size share a scratch record. */
 START_TEST(scratch_counts_where_it_is_used)
 {
   struct mafat_network *n = test_network(NET CONV(32) "[maxpool]\nsize=3\nstride=1\n" CONV(32));

@@ -13,7 +13,8 @@
 
 Suite *plan_suite(void);
 
-/* Six layers. Maps of layers 0 and 1 are 24 x 32, of 2 to 4 12 x 16, of 5 6 x 8. */
+/* Six layers. Layers 0 and 1 have maps of 24 x 32 pixels, layers 2 to 4 of 12 x 16, layer 5 of
+ * 6 x 8. */
 static const char chain[] =
     "[net]\nheight=24\nwidth=32\nchannels=3\n"
     "[convolutional]\nfilters=8\nsize=3\npad=1\n[convolutional]\nfilters=8\nsize=1\n"
@@ -36,14 +37,16 @@ static const char mixed[] =
 static const char single[] =
     "[net]\nheight=8\nwidth=8\nchannels=3\n[convolutional]\n[avgpool]\n[convolutional]\n";
 
-/* 3x3 layers of stride 1; layers 0 and 1 are expected to be faster by Winograd; 3 is a maxpool. */
+/* 3x3 convolutions of stride 1, and a maxpool (layer 3). Layers 0 and 1 are expected to be faster
+ * by Winograd. */
 static const char vgg[] =
     "[net]\nheight=64\nwidth=64\nchannels=64\n"
     "[convolutional]\nfilters=64\nsize=3\npad=1\n[convolutional]\nfilters=64\nsize=3\npad=1\n"
     "[convolutional]\nfilters=4\nsize=3\npad=1\n[maxpool]\nsize=2\nstride=2\n"
     "[convolutional]\nfilters=64\nsize=3\npad=1\n";
 
-/* Depthwise layers 0, 2 and 6 are inside 1x1s; a maxpool reads depthwise layer 4. */
+/* Depthwise layers 0, 2 and 6 can be fused into the 1x1 convolutions that read them. A maxpool
+ * reads depthwise layer 4. */
 #define SEPARABLE(layer) "[convolutional]\nfilters=16\ngroups=16\nsize=3\npad=1\n" layer
 static const char mobile[] =
     "[net]\nheight=16\nwidth=16\nchannels=16\n" SEPARABLE("[convolutional]\nfilters=16\nsize=1\n")
@@ -76,7 +79,7 @@ static const struct reading readings[] = {
     {"24x32/2/1x1", chain, "24x32/2/1x1"}, /* as many tiles as pixels */
     {"2x2", mixed, "2x2/2/1x1/3/2x2/5/1x1"},
     {"1x1", mixed, "1x1/NoCut"},             /* a group of whole maps is not divided */
-    {"5x9", mixed, "5x9/2/1x1/3/3x4/5/1x1"}, /* later groups: at most a tile per pixel */
+    {"5x9", mixed, "5x9/2/1x1/3/3x4/5/1x1"}, /* the next group has at most one tile per pixel */
     {"2x2:balanced", single, "2x2:balanced/1/1x1/2/1x1"}, /* one tile cannot be balanced */
     {"[3]x[5]/2/1x1/3/[1]x[2,3]/5/1x1", mixed, "[3]x[5]/2/1x1/3/[1]x[2,3]/5/1x1"},
     {"rows", chain, "rows4/NoCut"},
@@ -124,7 +127,7 @@ static const struct reading readings[] = {
     {"1x1:dw0/1/1x1:dw0", mobile, "1x1/1/1x1:dw0"}, /* another group reads layer 0 */
 };
 
-/* True if the bounds rise from 0 to extent. */
+/* True if the bounds increase from 0 to `extent`. */
 static bool bounds_cover(const int *bounds, int n, int extent)
 {
   bool rising = bounds[0] == 0 && bounds[n] == extent;
@@ -626,7 +629,8 @@ START_TEST(algorithms_are_found_by_their_names)
 }
 END_TEST
 
-/* Algorithms of the options hold where the text names none, and the plan's text has them. */
+/* If the text names no algorithm for a layer, the options' algorithm applies, and the plan's text
+ * contains it. */
 START_TEST(options_may_give_each_layer_its_algorithm)
 {
   static const enum mafat_algorithm given[] = {MAFAT_WINOGRAD_LARGE, MAFAT_DIRECT, MAFAT_DIRECT,
@@ -673,9 +677,9 @@ END_TEST
 
 /* ---- weight placement, and which layers are divided ---- */
 
-/* A convolution (0), a depthwise one inside a 1x1 (1, 2), one with groups (3), batchnorm (4), a
- * wide convolution and the 1x1 that reads it (5, 6), a convolution inside a maxpool (7, 8), a
- * convolution inside a shortcut (9, 10), a local layer (11), a convolution (12), two connected
+/* A convolution (0), a depthwise one fused into a 1x1 (1, 2), one with groups (3), batchnorm (4), a
+ * wide convolution and the 1x1 that reads it (5, 6), a convolution fused into a maxpool (7, 8), a
+ * convolution fused into a shortcut (9, 10), a local layer (11), a convolution (12), two connected
  * layers (13, 14). */
 static const char weighty[] =
     "[net]\nheight=12\nwidth=16\nchannels=3\n[convolutional]\nfilters=16\nsize=3\npad=1\n"
@@ -712,7 +716,7 @@ static const struct placement_row placement_rows[] = {
      "d....d..d.d.ddd"}, /* 5 and 6 are a panel fusion */
     {"panels:apart:streamed", 1, false, "sllllsss-s-lsss", "d....dd.d.d.ddd"},
     {"panels:streamed", 2, false, "sllllsss-s-lsss",
-     "d....dd.d.d.ddd"}, /* 64 filters are one panel of two threads: no panel fusion */
+     "d....dd.d.d.ddd"}, /* 64 filters are one panel for each of two threads: no panel fusion */
     {"panels:streamed", 1, true, "slsllsss-s-lsss", "d.d..ddd.d..ddd"},
     {"panels:streamed/6/rows:streamed/11/panels", 1, false, "sllllsss-s-kkkk", "d....dd.d.d.ddd"},
     {"rows:loaded/5/panels/7/1x1:streamed", 1, false, "lllllkkl-l-llll", ".....d........."},

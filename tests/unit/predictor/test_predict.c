@@ -1,4 +1,5 @@
-/* Covers predictor/cost/predict.c: which bytes add up to the charge, and that sums do not wrap. */
+/* Covers predictor/cost/predict.c: the categories of memory that add up to the predicted
+ * charge, and sums that overflow. */
 #include "predictor/cost/predict.h"
 
 #include "tests/support/support.h"
@@ -79,7 +80,8 @@ START_TEST(test_the_reserve_is_charged_and_not_resident)
 }
 END_TEST
 
-/* If choosing the plan needs more than running it, the charge is that of choosing. */
+/* If choosing the plan needs more memory than running it, the predicted charge is that of
+ * choosing. */
 START_TEST(test_no_plan_costs_less_than_its_search)
 {
   struct mafat_footprint footprint = {
@@ -110,7 +112,8 @@ START_TEST(test_a_larger_process_is_counted_to_the_byte)
 }
 END_TEST
 
-/* A whole picture is decoded before the layers run: the charge is the larger of the two. */
+/* A whole picture is decoded before the layers run, so the charge is the larger of the decoder's
+ * and the layers' need. */
 START_TEST(test_a_small_decoder_hides_behind_the_layers)
 {
   ck_assert_uint_eq(predict(0, 4096, 0).charge_bytes, predict(0, 0, 0).charge_bytes);
@@ -296,7 +299,7 @@ static size_t winograd_scratch(int filters, int side, int n_threads)
   return mafat_scratch_bytes(&scratch, n_threads);
 }
 
-/* If only one of eight threads has work, there is scratch for one turn. */
+/* If only one of eight threads has work, there is Winograd scratch for one thread only. */
 START_TEST(test_threads_without_work_have_no_turn)
 {
   size_t one = winograd_scratch(32, 4, 1), eight = winograd_scratch(32, 4, 8);

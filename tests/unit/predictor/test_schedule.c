@@ -374,7 +374,8 @@ static void take_input(struct progress *p, const struct mafat_step *step)
   p->states[picture].held = step->held;
 }
 
-/* Begins a new box of a layer: the earlier one must be complete, and no box comes twice. */
+/* Begins a new box of a layer. Checks that the box before is complete and that no box comes
+ * twice. */
 static void begin_box(struct progress *p, const struct mafat_step *step)
 {
   const struct subject *s = p->s;
@@ -403,8 +404,8 @@ static void check_readers_took(const struct progress *p, int wide)
   }
 }
 
-/* Checks a step of a reader in a panel fusion: it processes the current panel once, a maxpool as
- * filters, a 1x1 as input channels. */
+/* Checks a step of a reader in a panel fusion, which processes the current panel once. The panel is
+ * a range of filters for a maxpool, and of input channels for a 1x1. */
 static void take_panel(struct progress *p, const struct mafat_step *step)
 {
   const struct subject *s = p->s;
@@ -586,7 +587,7 @@ START_TEST(steps_compute_what_later_steps_read)
 }
 END_TEST
 
-/* The random cases have every kind of step and of part. */
+/* The random cases contain every kind of step and every kind of part. */
 START_TEST(every_kind_of_step_is_met)
 {
   int panel_fusions = 0, pooled_panels = 0, slices = 0, connected_slices = 0, transforms = 0,
@@ -664,7 +665,7 @@ static const struct slice_row slice_rows[] = {
     {"tiles", NET64 CONV80, "2x2:streamed", 0, 8, MAFAT_DIRECT, "80x64 "},
 };
 
-/* The layer's first box has the parts of each row. */
+/* The first box of each row's layer has the expected parts. */
 START_TEST(parts_of_known_layers)
 {
   const struct slice_row *r = &slice_rows[_i];

@@ -157,7 +157,7 @@ START_TEST(written_text_fits_the_capacity)
 }
 END_TEST
 
-/* Specs compare as their texts do; with `length`, shorter texts come first. */
+/* Specs are ordered as their texts. With `length`, shorter texts come first. */
 START_TEST(specs_are_ordered_by_their_texts)
 {
   struct mafat_spec *a, *b;
@@ -189,7 +189,7 @@ START_TEST(depthwise_words_are_in_the_struct)
 }
 END_TEST
 
-/* A spec can be made without a text. */
+/* A spec can be made group by group, without a text. */
 START_TEST(a_spec_is_made_group_by_group)
 {
   struct mafat_spec *spec = mafat_spec_new(NULL);

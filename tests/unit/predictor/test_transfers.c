@@ -101,7 +101,7 @@ static const struct published {
 } published[N_NETWORKS] = {
     {"MV1-224", 41.0e6, 463.6e3, 2.9e6, 1.64e6, 2676384, 1346720},
     {"MV1-128", 13.57e6, 463.6e3, 879.0e3, 459.4e3, 876960,
-     442784}, /* least: printed as 491.9k and as -47.74 %; the latter is 459.4k */
+     442784}, /* least: the paper prints both 491.9k and -47.74 %, which is 459.4k */
     {"MV1-96", 7.49e6, 208.1e3, 497.03e3, 270.09e3, 491272, 247048},
     {"MV2-224", 37.20e6, 1.51e6, 5.83e6, 3.28e6, 5195072, 2571808},
     {"MV2-128", 13.01e6, 1.51e6, 2.47e6, 1.16e6, 1700768, 844192},
@@ -126,7 +126,7 @@ static struct mafat_transfers_options options_of(size_t fast)
   return (struct mafat_transfers_options){.fast_bytes = fast, .element_bytes = 1, .logit_bytes = 4};
 }
 
-/* Multiply-accumulates and weights are the published ones. */
+/* The networks have the published numbers of multiply-accumulates and weights. */
 START_TEST(test_macs_and_weights_are_the_published)
 {
   struct mafat_network *n = open_network(_i);
@@ -237,7 +237,7 @@ static struct mafat_network *open_shape(bool depthwise_first, int i, int *side, 
   return open_pair(depthwise_first, *side, *stride, *c, *k);
 }
 
-/* Intermediate maps need extent x the bytes of a row or channel. */
+/* Intermediate maps need `extent` times the bytes of a row or channel. */
 START_TEST(test_buffers_between)
 {
   int side, stride, c, k;
@@ -265,8 +265,8 @@ START_TEST(test_buffers_between)
 }
 END_TEST
 
-/* With 512 channels on 16 x 16 pixels no window fits: 3 rows of input and window and one output row
- * need 57,344 bytes, without weights. */
+/* With 512 channels on 16 x 16 pixels not even the smallest window fits into 65,536 bytes: its rows
+ * need 57,344 bytes, and there are weights, too. */
 START_TEST(test_the_smallest_window_may_not_fit)
 {
   struct mafat_network *n = open_pair(false, 16, 1, 512, 512);
@@ -280,7 +280,7 @@ END_TEST
 
 /* ---- the choice ---- */
 
-/* Random price that depends on the unit alone. */
+/* Random price that depends only on the unit and the seed in `context`. */
 static double random_price(const void *context, const struct mafat_unit *u)
 {
   uint64_t seed = *(const uint64_t *)context * 977 + (uint64_t)u->how * 101 + (uint64_t)u->n;
@@ -369,7 +369,7 @@ static void check_copies(const struct mafat_network *n, const struct mafat_trans
   ck_assert_uint_eq(c.most, u->capacity_bytes);
 }
 
-/* Counted copies equal the prediction, for the units of the six networks. */
+/* For the units of the six networks, the counted copies equal the prediction. */
 START_TEST(test_counters_are_the_formula)
 {
   static const size_t sizes[] = {36700, 48 << 10, 65536, 256 << 10};
@@ -388,8 +388,8 @@ START_TEST(test_counters_are_the_formula)
 }
 END_TEST
 
-/* The same for every extent, with windows of 3 to 7 rows, two strides, and several sides of
- * maps. */
+/* Counted copies equal the prediction for every kind of fused unit and every extent, with windows
+ * of 3 to 7 rows, two strides, and maps of several sizes. */
 START_TEST(test_counters_are_the_formula_at_every_extent)
 {
   int size = 3 + 2 * (_i % 3), stride = 1 + _i / 3 % 2, side = 7 + 4 * (_i / 6);
@@ -412,7 +412,8 @@ START_TEST(test_counters_are_the_formula_at_every_extent)
 }
 END_TEST
 
-/* The same for a bottleneck with a shortcut around it, which keeps input rows. */
+/* Counted copies equal the prediction for a bottleneck with a shortcut around it, which keeps input
+ * rows. */
 START_TEST(test_counters_are_the_formula_around)
 {
   int size = 3 + 2 * (_i % 3), side = 7 + 4 * (_i / 3);

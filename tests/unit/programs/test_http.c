@@ -1,5 +1,5 @@
-/* Covers programs/mafat_serve/http.c: the reader of requests: what it takes, what it refuses,
- * and with which status; as it comes byte by byte, too. */
+/* Covers programs/mafat_serve/http.c: the parser of HTTP requests: which requests it accepts,
+ * which it refuses, and with which status. Requests arrive at once or byte by byte. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static void check_text(struct mafat_http_text found, const char *expected)
                 (int)found.n, found.bytes ? found.bytes : "");
 }
 
-/* ---- what is taken ---- */
+/* ---- accepted requests ---- */
 
 static const struct taken {
   const char *text;
@@ -60,9 +60,9 @@ static const struct taken {
     {"get / HTTP/1.1\r\nHost: a\r\n\r\n", MAFAT_HTTP_OTHER, "/", NULL, 0, true, false},
     {"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", MAFAT_HTTP_OTHER, "*", NULL, 0, true, false},
     {"\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", MAFAT_HTTP_GET, "/", NULL, 0, true,
-     false}, /* after a body that some end with a line */
+     false}, /* some clients send an empty line after a body */
     {"GET http://a:80/b?c HTTP/1.1\r\nHost: a\r\n\r\n", MAFAT_HTTP_GET, "/b", "c", 0, true,
-     false}, /* as a proxy is asked */
+     false}, /* the form of a request to a proxy */
     {"GET HTTP://a HTTP/1.1\r\nHost: a\r\n\r\n", MAFAT_HTTP_GET, "/", NULL, 0, true, false},
     {"GET http://a?b HTTP/1.1\r\nHost: a\r\n\r\n", MAFAT_HTTP_GET, "/", "b", 0, true, false},
     {"GET / HTTP/1.1\r\nHost: a\r\nX-Empty:\r\nX-Odd: \x80\xff\"\r\n\r\n", MAFAT_HTTP_GET, "/",
@@ -106,7 +106,7 @@ START_TEST(leaves_what_follows)
 }
 END_TEST
 
-/* ---- what is refused ---- */
+/* ---- refused requests ---- */
 
 static const struct refused {
   int status;
@@ -126,7 +126,7 @@ static const struct refused {
         {400, "GET /\x01 HTTP/1.1\r\nHost: a\r\n\r\n"},
         {400, "GET /\x80 HTTP/1.1\r\nHost: a\r\n\r\n"},
         {505, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"},
-        {400, "GET / HTTP/1.1\nHost: a\n\n"}, /* lines that end otherwise: a proxy may see others */
+        {400, "GET / HTTP/1.1\nHost: a\n\n"}, /* no CR: a proxy may split it otherwise */
         {400, "GET / HTTP/1.1\r\nHost: a\n\r\n"},
         {400, "GET / HTTP/1.1\r\nHost: a\rb\r\n\r\n"},
         {400, "GET / HTTP/1.1\r\n\r\n"}, /* no host */
@@ -145,7 +145,7 @@ static const struct refused {
         {400, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length:\r\n\r\n"},
         {413, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 18446744073709551616\r\n\r\n"},
         {400, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: "
-              "chunked\r\n\r\n"}, /* two lengths: a request in a request */
+              "chunked\r\n\r\n"}, /* two lengths: request smuggling */
         {411, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"},
         {411, "GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: identity\r\n\r\n"},
         {411, "POST / HTTP/1.1\r\nHost: a\r\n\r\n"},
@@ -187,8 +187,8 @@ END_TEST
 /* ---- parameters ---- */
 
 static const struct parameter {
-  const char *query, *name, *value; /* NULL: it is not there, or wrong: */
-  int found;
+  const char *query, *name, *value; /* value NULL: not found, or invalid */
+  int found;                        /* 1: found, 0: not found, -1: invalid */
 } parameters[] = {
     {"memory=8M", "memory", "8M", 1},
     {"a=1&memory=8M&b", "memory", "8M", 1},
@@ -203,7 +203,7 @@ static const struct parameter {
     {"memory=%4", "memory", NULL, -1},
     {"memory=%g0", "memory", NULL, -1},
     {"memory=%00", "memory", NULL, -1},
-    {"memory=12345678", "memory", NULL, -1}, /* no room for the NUL */
+    {"memory=12345678", "memory", NULL, -1}, /* too long for 8 bytes with the final NUL */
     {"memory=1234567", "memory", "1234567", 1},
 };
 
@@ -219,7 +219,7 @@ START_TEST(finds_parameters)
 }
 END_TEST
 
-/* ---- who asks ---- */
+/* ---- tokens and origins ---- */
 
 START_TEST(knows_a_token)
 {

@@ -149,7 +149,8 @@ START_TEST(test_limits)
 }
 END_TEST
 
-/* Text and the table of lines are allocated within the memory that is left, or not at all. */
+/* mafat_names_read_within fails with MAFAT_ELIMIT if the text and the table of lines together need
+ * more than the given number of bytes. */
 START_TEST(test_memory)
 {
   struct mafat_names *names = NULL;
@@ -170,7 +171,7 @@ END_TEST
 
 START_TEST(test_bad_files)
 {
-  must_fail(MAFAT_EIO); /* missing */
+  must_fail(MAFAT_EIO); /* no such file */
   test_write_file(path, "per\0son\n", 8);
   must_fail(MAFAT_EFORMAT);
   unlink(path);

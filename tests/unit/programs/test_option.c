@@ -1,4 +1,5 @@
-/* Covers programs/shared/option.c: options that are not given are read from the environment. */
+/* Covers programs/shared/option.c: options that are not among a program's arguments are
+ * read from environment variables. */
 #include <check.h>
 #include <getopt.h>
 #include <stddef.h>
@@ -102,7 +103,8 @@ START_TEST(test_bad_value)
 }
 END_TEST
 
-/* The option is read, so that the caller can refuse it; its variable is not. */
+/* An option of another program is read if it is an argument, so that the caller can refuse it. Its
+ * environment variable is not read. */
 START_TEST(test_other_program)
 {
   struct mafat_option_reader r;

@@ -39,7 +39,7 @@ static void close_writer(void)
   setlocale(LC_ALL, "C");
 }
 
-/* Everything since the last call. */
+/* Returns everything that was written since the last call. */
 static const char *take(void)
 {
   ssize_t n = pread(memory_fd, written, sizeof written - 1, 0);
@@ -50,7 +50,7 @@ static const char *take(void)
   return written;
 }
 
-/* One line of strict JSON, an object. */
+/* Returns what was written, which must be one line with a JSON object. */
 static struct json_object *take_object(void)
 {
   const char *text = take();
@@ -211,7 +211,7 @@ START_TEST(test_run_json_detections)
     struct json_object *d = json_object_array_get_idx(list, i), *box = member(d, "box");
     check_string(d, "label", i ? "class 1" : "class 17");
     check_count(d, "class", boxes[i].class_id);
-    /* Nine digits give every float back. */
+    /* Nine digits are enough to restore every float exactly. */
     ck_assert((float)json_object_get_double(member(d, "confidence")) == boxes[i].confidence);
     ck_assert((float)json_object_get_double(member(box, "x")) == boxes[i].x);
     ck_assert((float)json_object_get_double(member(box, "y")) == boxes[i].y);
@@ -298,7 +298,7 @@ static void check_bytes(struct json_object *o, const char *key, const char *raw,
 #define FFFD "\xef\xbf\xbd"
 
 static const struct {
-  const char *raw, *json, *plain; /* plain: NULL is "as json" */
+  const char *raw, *json, *plain; /* plain: NULL if equal to json */
 } strings[] = {
     {"", "", NULL},
     {"a \"quoted\" \\ back/slash", "a \"quoted\" \\ back/slash", NULL},
@@ -313,7 +313,7 @@ static const struct {
     {"\x80"
      "a\xbf",
      FFFD "a" FFFD, NULL},
-    {"\xc0\xaf \xc1\xbf", FFFD FFFD " " FFFD FFFD, NULL}, /* overlong */
+    {"\xc0\xaf \xc1\xbf", FFFD FFFD " " FFFD FFFD, NULL}, /* overlong encodings */
     {"\xe0\x9f\xbf", FFFD FFFD FFFD, NULL},
     {"\xf0\x8f\xbf\xbf", FFFD FFFD FFFD FFFD, NULL},
     {"\xed\xa0\x80 \xed\x9f\xbf", FFFD FFFD FFFD " \xed\x9f\xbf", NULL}, /* a surrogate */
@@ -488,7 +488,7 @@ START_TEST(test_errors_stay)
   ck_assert_int_ge(full, 0);
   mafat_writer_open(&writer, full);
   ck_assert_int_eq(mafat_output_run_json(&r, &writer), MAFAT_EIO);
-  writer.fd = memory_fd; /* as if the disk had room again: still half a file */
+  writer.fd = memory_fd; /* as if the disk had room again */
   ck_assert_int_eq(mafat_output_run_text(&r, &writer), MAFAT_EIO);
   ck_assert_int_eq(mafat_writer_flush(&writer, &d), MAFAT_EIO);
   ck_assert_ptr_nonnull(strstr(d.text, strerror(ENOSPC)));
@@ -509,7 +509,7 @@ static void *read_slowly(void *fd)
   return n;
 }
 
-/* Partial writes and EAGAIN. */
+/* A slow reader of a non-blocking pipe, which causes partial writes and EAGAIN, gets all bytes. */
 START_TEST(test_full_pipe)
 {
   int ends[2];

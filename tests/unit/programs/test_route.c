@@ -1,5 +1,5 @@
-/* Covers programs/mafat_serve/route.c: what requests ask for: names, methods, tokens, and what
- * stands behind the ?. */
+/* Covers programs/mafat_serve/route.c: how requests are mapped to answers, by path, method,
+ * token, query and header fields. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,8 +35,8 @@ static struct mafat_route find(const struct mafat_route_rules *rules, const char
 static const struct row {
   const char *line, *fields;
   enum mafat_route_kind kind;
-  int status;        /* of those that are refused */
-  int closed_status; /* where a token is asked for, and not shown; 0: it is no matter */
+  int status;        /* HTTP status; 0: not refused */
+  int closed_status; /* status if the server requires a token and the request has none */
 } rows[] = {
     {"GET /", "", MAFAT_ROUTE_PAGE, 0, 0},
     {"HEAD /", "", MAFAT_ROUTE_PAGE, 0, 0},
@@ -49,7 +49,7 @@ static const struct row {
     {"POST /detect", LENGTH(100001), MAFAT_ROUTE_REFUSED, 413, 401},
     {"POST /detect", LENGTH(0), MAFAT_ROUTE_REFUSED, 400, 401},
     {"POST /detect", LENGTH(5) "Content-Type: application/x-www-form-urlencoded\r\n",
-     MAFAT_ROUTE_JOB, 0, 401}, /* curl --data-binary says so */
+     MAFAT_ROUTE_JOB, 0, 401}, /* the type that curl --data-binary sends */
     {"POST /detect", LENGTH(5) "Content-Type: Multipart/form-data; boundary=a\r\n",
      MAFAT_ROUTE_REFUSED, 415, 401},
     {"POST /plan", LENGTH(5), MAFAT_ROUTE_REFUSED, 405, 405},
@@ -78,7 +78,7 @@ static const struct row {
     {"POST /?size=4x3&format=nv12", LENGTH(20), MAFAT_ROUTE_JOB, 0, 401},
     {"POST /?size=4x3&format=nv12", LENGTH(18), MAFAT_ROUTE_REFUSED, 400, 401},
     {"POST /?size=4x3&format=yuyv", LENGTH(24), MAFAT_ROUTE_JOB, 0, 401},
-    {"POST /?size=3x4&format=yuyv", LENGTH(24), MAFAT_ROUTE_REFUSED, 400, 401}, /* half a pair */
+    {"POST /?size=3x4&format=yuyv", LENGTH(24), MAFAT_ROUTE_REFUSED, 400, 401}, /* odd width */
     {"POST /?size=65536x65536&format=nv12", LENGTH(20), MAFAT_ROUTE_REFUSED, 400, 401},
     {"POST /?size=4x3&format=mjpeg", LENGTH(20), MAFAT_ROUTE_REFUSED, 400, 401},
     {"POST /", LENGTH(20) RAW "; width=4; height=3; format=NV12\r\n", MAFAT_ROUTE_JOB, 0, 401},
@@ -89,7 +89,7 @@ static const struct row {
      MAFAT_ROUTE_JOB, 0, 401},
     {"POST /", LENGTH(24) RAW "; width=4; height=3; format=YUY2\r\n", MAFAT_ROUTE_JOB, 0, 401},
     {"POST /?size=4x3&format=gray", LENGTH(12) RAW "; width=9; height=9; format=NV12\r\n",
-     MAFAT_ROUTE_JOB, 0, 401}, /* the query is nearer */
+     MAFAT_ROUTE_JOB, 0, 401}, /* the query overrides the type */
     {"POST /", LENGTH(20) RAW "\r\n", MAFAT_ROUTE_REFUSED, 400, 401},
     {"POST /", LENGTH(20) RAW "; width=4; height=3\r\n", MAFAT_ROUTE_REFUSED, 400, 401},
     {"POST /", LENGTH(20) RAW "; width=4; width=4; height=3; format=NV12\r\n", MAFAT_ROUTE_REFUSED,
@@ -102,15 +102,15 @@ static const struct row {
     {"POST /", LENGTH(21) RAW "; width=4; height=3; format=NV12\r\n", MAFAT_ROUTE_REFUSED, 400,
      401},
     {"POST /", LENGTH(20) RAW "er; width=4; height=3; format=NV12\r\n", MAFAT_ROUTE_JOB, 0,
-     401}, /* another type: a picture's file */
+     401}, /* another type: the body is a picture file */
     {"GET /", "Origin: http://b\r\n", MAFAT_ROUTE_REFUSED, 403, 403},
     {"POST /", LENGTH(5) "Origin: http://b\r\n", MAFAT_ROUTE_REFUSED, 403, 403},
     {"POST /", LENGTH(5) "Origin: http://a\r\n", MAFAT_ROUTE_JOB, 0, 401},
     {"GET /plan", "Sec-Fetch-Site: cross-site\r\n", MAFAT_ROUTE_REFUSED, 403, 403},
     {"GET /healthz", "Sec-Fetch-Site: same-site\r\n", MAFAT_ROUTE_REFUSED, 403, 403},
     {"GET /map", SITE NAVIGATES, MAFAT_ROUTE_REFUSED, 403, 403},
-    {"GET /", SITE, MAFAT_ROUTE_REFUSED, 403, 403}, /* as an image, say */
-    {"GET /", SITE NAVIGATES, MAFAT_ROUTE_PAGE, 0, 0}, /* by a link */
+    {"GET /", SITE, MAFAT_ROUTE_REFUSED, 403, 403}, /* not a link */
+    {"GET /", SITE NAVIGATES, MAFAT_ROUTE_PAGE, 0, 0}, /* a link */
     {"POST /", LENGTH(5) SITE NAVIGATES, MAFAT_ROUTE_REFUSED, 403, 403},
     {"GET /plan", "Sec-Fetch-Site: same-origin\r\nSec-Fetch-Mode: cors\r\n", MAFAT_ROUTE_JOB, 0,
      401},

@@ -1,4 +1,5 @@
-/* Fails each allocation of a search in turn. Called by test_best.c and test_least.c. */
+/* Repeats a search and makes another allocation fail each time. Called by test_best.c and
+ * test_least.c. */
 #include "tests/unit/search/failing_search.h"
 
 #include "tests/support/failing_malloc.h"

@@ -1,10 +1,12 @@
-/* Searches whose allocations fail, one after the other. */
+/* Repeats a search and makes another allocation fail each time. Called by test_best.c and
+ * test_least.c. */
 #ifndef MAFAT_TESTS_UNIT_FAILING_SEARCH_H
 #define MAFAT_TESTS_UNIT_FAILING_SEARCH_H
 
 #include "search/best/best.h"
 
-/* Each failed allocation is reported with a message, and everything allocated before is freed. */
+/* Checks that the search reports the failed allocation with MAFAT_ENOMEM and a message, and frees
+ * everything. Tries each of the first allocations, later ones in growing steps. */
 void test_failing_search(const struct mafat_search_request *request);
 
 #endif
