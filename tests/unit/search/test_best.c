@@ -1,7 +1,7 @@
 /* Covers search/best/{best, costs, proposer, quick, spans}.c, search/common/front.c,
- * predictor/kinds/{conv, reorg}.c: the search for the best plans: what it promises of its front, on
- * random networks and on real ones. That the plans are the best to measure is checked by timing
- * them: tests/search/check_search.py. */
+ * predictor/kinds/{conv, reorg}.c: what the search "best" promises of its front (a list of plans,
+ * each with more bytes and fewer milliseconds than the one before), on random and real networks.
+ * tests/search/check_search.py times plans to check that those of the front are the best. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ static const char *text_of(const struct mafat_candidate *c)
   return test_spec_text(c->spec);
 }
 
-/* Bytes and milliseconds of a text, by the predictor. */
+/* Bytes and milliseconds that the predictor gives for a plan's text. */
 static struct mafat_candidate predict(const struct search *s, const char *text, int threads)
 {
   struct mafat_plan_options options = s->options;
@@ -88,7 +88,8 @@ static struct mafat_candidate predict(const struct search *s, const char *text, 
       .threads = threads, .charge_bytes = p.charge_bytes, .ms = latency.total_ms};
 }
 
-/* More bytes buy fewer milliseconds, and what the front says is what the predictor says. */
+/* Checks that each plan of the front has more bytes and fewer milliseconds than the one before, and
+ * that both numbers are those of the predictor. */
 static void check_front(const struct search *s, const struct mafat_front *f, const char *cfg)
 {
   if (f->n < 1) test_fail_case(cfg, "", "the front is empty");
@@ -110,7 +111,7 @@ static void check_front(const struct search *s, const struct mafat_front *f, con
   }
 }
 
-/* A larger budget is never answered by a slower plan, and no plan is beyond its budget. */
+/* Checks that a larger budget never gets a slower plan, and that each plan fits its budget. */
 static void check_budgets(const struct mafat_front *f, const char *cfg)
 {
   const struct mafat_candidate *before = NULL;
@@ -137,7 +138,7 @@ START_TEST(a_front_is_what_it_says)
     test_random_network(&rng, &style, cfg, sizeof cfg);
     set_up(&s, test_network(cfg));
     random_options(&s, &rng);
-    if (i % 2) s.network->format.any_order = true; /* whose layers may run in another order */
+    if (i % 2) s.network->format.any_order = true; /* the format lets layers run in any order */
     struct mafat_front *f = find_front(&s);
     check_front(&s, f, cfg);
     check_budgets(f, cfg);
@@ -147,9 +148,9 @@ START_TEST(a_front_is_what_it_says)
 }
 END_TEST
 
-/* Two branches that are wide in the middle; both come to be wide before any gets narrow. Of
- * Darknet's networks the order stays what it is; of others each plan has its like that needs no
- * more. */
+/* Two branches, wide in the middle. The file's order makes both wide maps before it narrows one.
+ * Darknet's networks keep that order. If the format allows any order, the front has, for each plan
+ * in the file's order, one that needs no more bytes and no more time. */
 START_TEST(layers_of_graphs_run_in_the_best_order)
 {
   struct search s;
@@ -175,14 +176,15 @@ START_TEST(layers_of_graphs_run_in_the_best_order)
     placed += best->list[i].spec->in_place;
   }
   ck_assert_int_gt(sorted, 0);
-  ck_assert_int_eq(placed, 0); /* nothing of it reads a map of its own shape */
+  ck_assert_int_eq(placed, 0); /* no layer's output has its input's shape */
   mafat_front_close(&file);
   mafat_front_close(&best);
   mafat_network_close(&s.network);
 }
 END_TEST
 
-/* In place where it needs less, in other formats, too: rows save nothing for a map of one row. */
+/* Formats that allow any order of layers also allow outputs in place of inputs; the smallest plan
+ * has them if they save bytes. Here rows save nothing: maps have only one. */
 START_TEST(outputs_are_in_place_where_they_need_less)
 {
   struct search s;
@@ -200,7 +202,7 @@ START_TEST(outputs_are_in_place_where_they_need_less)
 }
 END_TEST
 
-/* Hundreds of layers; and maps so tall that rows are no plan. */
+/* A network of 1200 layers, and one with maps of 2^20 rows, too many for a plan by rows. */
 START_TEST(deep_and_tall_networks_have_a_front)
 {
   static const struct {
@@ -223,7 +225,7 @@ START_TEST(deep_and_tall_networks_have_a_front)
 }
 END_TEST
 
-/* A layer that cannot be cut first, and nothing to compute at all. */
+/* Networks whose first layer cannot be cut, or that have nothing to compute. */
 START_TEST(odd_networks_have_a_front)
 {
   static const char *const layers[] = {"[connected]\noutput=16\n[softmax]\n", "[dropout]\n",
@@ -239,8 +241,9 @@ START_TEST(odd_networks_have_a_front)
 }
 END_TEST
 
-/* A frame of video that stays until its boxes are drawn lies beside all groups alike: what is best
- * without it is as good with it. Models of cameras have maps about as large as frames. */
+/* A video frame that stays in memory until its boxes are drawn adds the same bytes to all groups.
+ * So a plan that is best without the frame is as good with it. These networks have maps about as
+ * large as the frame, as networks for cameras do. */
 START_TEST(a_frame_that_stays_makes_no_other_plans)
 {
   static const char *const cfgs[] = {"wide maps to narrow ones", "residual", "depthwise and narrow",
@@ -271,7 +274,8 @@ START_TEST(a_frame_that_stays_makes_no_other_plans)
 }
 END_TEST
 
-/* The fastest and the smallest plan are at least as good as what one would try first. */
+/* No usual plan is much smaller than the front's smallest plan, or much faster than the front's
+ * plan for the same bytes. */
 START_TEST(a_front_beats_the_usual_plans)
 {
   static const char *const usual[] = {"1x1/NoCut", "rows/NoCut", "panels:streamed/NoCut",
@@ -291,7 +295,7 @@ START_TEST(a_front_beats_the_usual_plans)
     mafat_plan_close(&plan);
     struct mafat_candidate c = predict(&s, usual[i], 1);
     const struct mafat_candidate *found = mafat_front_within(f, c.charge_bytes);
-    /* The tables that the search adds up are near, not exact. */
+    /* The search adds up tables of costs, which are approximate. */
     if (f->list[0].charge_bytes > c.charge_bytes + c.charge_bytes / 16)
       test_fail_case(cfg, usual[i], "needs %zu bytes, the front's least is %zu", c.charge_bytes,
                      f->list[0].charge_bytes);
@@ -337,7 +341,8 @@ static void set_up_random(struct search *s, int seed, char *cfg)
   random_options(s, &rng);
 }
 
-/* Budgets of a front: from the least that fits to more than the fastest plan needs. */
+/* Number of budgets tried for a front: from the bytes of its smallest plan to more than its fastest
+ * plan needs. */
 enum { BUDGETS = 5 };
 
 static size_t budget_at(const struct mafat_front *f, int i)
@@ -346,7 +351,8 @@ static size_t budget_at(const struct mafat_front *f, int i)
   return least + (most - least) / (BUDGETS - 1) * (size_t)i;
 }
 
-/* The first plan for a budget fits it, says what it needs, and is not far from the best. */
+/* With plan_seconds -1 a search takes the first plan that it finds. That plan fits the budget, has
+ * the predicted bytes and time, and is at most 1.3 times as slow as the best plan. */
 START_TEST(the_first_plan_is_within_its_budget)
 {
   char cfg[TEST_CFG_ROOM];
@@ -370,7 +376,8 @@ START_TEST(the_first_plan_is_within_its_budget)
 }
 END_TEST
 
-/* Algorithms of the plan that a search takes; NULL: none. */
+/* Algorithms of the plan that a search of `seconds` takes. The caller frees them. NULL: the search
+ * finds no plan. */
 static enum mafat_algorithm *find_algorithms(struct search *s, double seconds)
 {
   struct mafat_plan *plan;
@@ -393,7 +400,7 @@ static enum mafat_algorithm *find_algorithms(struct search *s, double seconds)
   return algorithms;
 }
 
-/* However long a search takes: outputs depend on algorithms only. */
+/* Searches of any length choose the same algorithms, because a network's outputs depend on them. */
 START_TEST(algorithms_do_not_depend_on_the_time_of_the_search)
 {
   static const double seconds[] = {0 /* no limit */, 1e-9, 0.003, 0.03};
@@ -425,7 +432,7 @@ struct real {
   const char *cfg;
   bool packed;
   int layers;
-  double least_mib, most_mib; /* of which the front's least and fastest plan need no more */
+  double least_mib, most_mib; /* upper bounds for the front's smallest and fastest plan, in MiB */
 };
 
 static const struct real reals[] = {
@@ -434,7 +441,7 @@ static const struct real reals[] = {
     {"yolov3", true, 0, 11, 280},
 };
 
-/* Whole networks of hundreds of megabytes in about ten. */
+/* The smallest plan of a real network needs a few MiB, up to 11 (least_mib). */
 START_TEST(real_networks_have_small_plans)
 {
   const struct real *r = &reals[_i];
@@ -465,8 +472,8 @@ static bool is_smaller(const struct mafat_candidate *c, const struct mafat_candi
   return c->arena_bytes < than->arena_bytes;
 }
 
-/* Offsets are assigned only to plans that may be better; the best of these is the same as with
- * all. */
+/* Offsets are assigned only to candidates that may be better than the best so far. The result is
+ * the same as if all candidates got offsets. */
 START_TEST(better_candidates_are_those_that_are_better)
 {
   static const struct { int rows, least; } cuts[] = {{1, 0}, {2, 0}, {0, 1}, {0, 2}};

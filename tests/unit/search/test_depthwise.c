@@ -1,5 +1,6 @@
-/* Covers search/best/depthwise.c: depthwise words of plans that are found: what they promise of
- * bytes and milliseconds. */
+/* Covers search/best/depthwise.c, which chooses a plan's words dw(ROWS:LAYER,...): how many rows of
+ * a depthwise layer are computed at a time inside the 1x1 convolution that reads it. The words that
+ * it chooses save time or bytes. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@ struct search {
   struct mafat_search_request request;
 };
 
-/* Makes layers of integers, as far as predictions depend on it. */
+/* Makes the layers compute with integers, in all that predictions depend on. */
 static void make_integers(struct mafat_network *n)
 {
   for (int l = 0; l < mafat_network_n_tensors(n); l++) {
@@ -68,7 +69,8 @@ static bool take_words(struct mafat_spec *spec)
 
 /* ---- the front ---- */
 
-/* Without its words a plan is not faster in as many bytes. Returns how many have words. */
+/* Checks that no plan of the front, without its depthwise words, is faster in no more bytes.
+ * Returns the number of plans that have such words. */
 static int check_words(const struct search *s, const struct mafat_front *f)
 {
   int n = 0;
@@ -112,7 +114,8 @@ START_TEST(no_plan_is_better_without_its_words)
 }
 END_TEST
 
-/* Few usual rows of a small map of bytes: the search takes more. */
+/* Writes a network with maps of 25x5 pixels. Of bytes, the default number of rows is below 25; the
+ * search takes all 25. */
 static void write_keywords(void)
 {
   snprintf(cfg, sizeof cfg,
@@ -139,9 +142,10 @@ END_TEST
 /* ---- beside all words ---- */
 
 struct found {
-  size_t arena; /* that the plan without words has */
-  double ms, in_arena_ms; /* least of what is proposed, and of what has no larger arena */
-  size_t least; /* arena */
+  size_t arena; /* bytes of the arena of the plan without words */
+  /* least milliseconds of all proposed plans, and of those whose arena is at most `arena` */
+  double ms, in_arena_ms;
+  size_t least; /* smallest arena of all proposed plans, in bytes */
 };
 
 static struct found found;
@@ -158,8 +162,8 @@ static int note(struct mafat_front *f, const struct mafat_search_request *r,
   return MAFAT_OK;
 }
 
-/* The plan is as fast and as small as any with words for both layers, in any arena and in the
- * default one. */
+/* The proposed plans are as fast and as small as the best with any numbers of rows for the two
+ * depthwise layers, both in an arena of any size and in that of the plan without words. */
 START_TEST(no_other_words_are_better)
 {
   static const char *const cuts[] = {"1x1", "rows8"};

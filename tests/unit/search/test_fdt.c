@@ -1,6 +1,7 @@
 /* Covers search/fdt/{climb, critical, fdt, flow, paths, placing, published}.c,
- * search/common/effort.c: fused depthwise tiling as published: which buffers are critical, which
- * paths lead around one, and the flow. */
+ * search/common/effort.c: fused depthwise tiling (FDT) as published in a thesis: which buffers are
+ * critical, which paths of layers around a critical buffer can be tiled, and the flow that chooses
+ * paths. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ Suite *fdt_suite(void);
 
 /* ---- critical buffers ---- */
 
-/* B1 to B9 of the thesis, in a layout of 100. */
+/* Buffers B1 to B9 of the thesis (begin, end, first step, last step), in a layout of 100 bytes. */
 static const struct mafat_allocation example[] = {{40, 100, 0, 0}, {0, 10, 0, 0},   {10, 50, 0, 0},
                                                   {50, 70, 0, 0},  {70, 100, 0, 0}, {30, 50, 0, 0},
                                                   {0, 30, 0, 0},   {80, 100, 0, 0}, {0, 80, 0, 0}};
@@ -42,7 +43,7 @@ START_TEST(chains_of_the_thesis_example)
 }
 END_TEST
 
-/* None of its three chains has a buffer that the others have, too. */
+/* The example has three chains. No buffer is in all of them. */
 START_TEST(no_buffer_of_the_example_is_critical_alone)
 {
   int critical[N_EXAMPLE], n;
@@ -68,7 +69,8 @@ START_TEST(what_all_chains_have_is_critical_alone)
 }
 END_TEST
 
-/* One that floats breaks a chain; once it has fallen the chain is whole. */
+/* A buffer with free bytes below it breaks a chain. Settling moves it down, until it touches the
+ * buffer below it; then the chain is complete. */
 START_TEST(buffers_fall_before_chains_are_sought)
 {
   struct mafat_allocation floating[] = {{70, 100, 1, 2}, {10, 50, 0, 1}, {0, 10, 5, 6}};
@@ -84,7 +86,8 @@ START_TEST(buffers_fall_before_chains_are_sought)
 }
 END_TEST
 
-/* All chains, by walking: is one from the layout's end to its beginning through this buffer? */
+/* Walks all chains of buffers that touch each other. True if one leads from offset `at` down to
+ * 0. */
 static bool leads_down(const struct mafat_allocation *e, int n, size_t at)
 {
   if (at == 0) return true;
@@ -135,8 +138,8 @@ static bool are_apart(const struct mafat_allocation *e, int n)
   return true;
 }
 
-/* The published check: buffers of 5, 3, 2 and 4, each of which lives until the next one is made. By
- * falling size alone they take 10. */
+/* The published check: buffers of 5, 3, 2 and 4 bytes, each of which lives until the next one is
+ * made. Placed by falling size only, they need 10 bytes. */
 START_TEST(climbing_places_the_published_chain_in_8)
 {
   static const size_t sizes[] = {5, 3, 2, 4};
@@ -149,7 +152,8 @@ START_TEST(climbing_places_the_published_chain_in_8)
 }
 END_TEST
 
-/* The least of all orders in which they can be placed, each where it finds room lowest. */
+/* Tries all orders in which the buffers can be placed, each at the lowest free offset. Returns the
+ * bytes of the smallest layout. */
 static size_t least_of_orders(struct mafat_allocation *e, int n, int placed)
 {
   size_t least = SIZE_MAX;
@@ -180,7 +184,7 @@ static size_t least_of_orders(struct mafat_allocation *e, int n, int placed)
   return least;
 }
 
-/* For few buffers it finds the smallest layout. */
+/* For up to six buffers, climbing finds the smallest layout. */
 START_TEST(climbing_finds_the_least_of_a_few)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
@@ -208,8 +212,8 @@ static void add_weights(struct test_message *graph, const char *name, int filter
   test_onnx_floats(graph, name, rows ? 4 : 2, dims, zeros);
 }
 
-/* 32x8x1, a convolution to 16x4x32, a depthwise one, one of 1x1 to 16x4x64, the mean of a map, a
- * matrix to 6. */
+/* The thesis's network: an input of 32x8x1, a convolution to 16x4x32, a depthwise convolution, a
+ * 1x1 convolution to 16x4x64, the mean of each channel's map, and a fully connected layer to 6. */
 static struct mafat_network *running_example(void)
 {
   static const int64_t in[] = {1, 1, 32, 8}, out[] = {1, 6};
@@ -247,7 +251,8 @@ static struct mafat_network *running_example(void)
   return n;
 }
 
-enum { CONV1, CONV2, CONV3, POOL, DENSE, N_RUNNING }; /* the flattening only renames */
+/* Flatten is no layer here: it only renames its input */
+enum { CONV1, CONV2, CONV3, POOL, DENSE, N_RUNNING };
 
 static struct mafat_sole_readers *lines_of(struct mafat_network *n)
 {
@@ -277,8 +282,9 @@ START_TEST(the_running_example_untiled)
 }
 END_TEST
 
-/* FDTO PART, and FDTO PART FDTI, of 2 to 25 parts each; no path of maps, for the pool puts out a
- * single pixel. Around the outputs before it there is none: nothing behind them is less. */
+/* Around Conv3's output there are two paths, FDTO PART and FDTO PART FDTI, each in 2 to 25 parts.
+ * None cuts rows or columns, because the pool's output is a single pixel. Around the outputs of
+ * Conv1 and Conv2 there is no path: wherever one could end, the output is no smaller. */
 START_TEST(candidates_of_the_running_example)
 {
   struct mafat_network *n = running_example();
@@ -300,8 +306,9 @@ START_TEST(candidates_of_the_running_example)
 }
 END_TEST
 
-/* Upwards a version stops before each layer whose windows overlap: before the depthwise one along
- * all axes, before the first one, 6x2 with strides of 2, along rows alone. */
+/* A path that cuts rows or columns has a version that stops (upwards) before each layer whose
+ * windows overlap along a cut axis. The 3x3 windows of Conv2 overlap along both axes; those of
+ * Conv1, 6x2 with strides of 2, along rows only. */
 START_TEST(versions_stop_before_overlap)
 {
   static const struct { enum mafat_tiling tiling; int n, lengths[3];
@@ -322,7 +329,7 @@ START_TEST(versions_stop_before_overlap)
 }
 END_TEST
 
-/* Two tiles along the axis of 8 columns: 1 to 6 and 3 to 8 of them, as one counts from 1. */
+/* Two tiles of columns read columns 1 to 6 and 3 to 8 of the input, counted from 1. */
 START_TEST(overlap_of_the_running_example)
 {
   struct mafat_network *n = running_example();
@@ -340,8 +347,8 @@ START_TEST(overlap_of_the_running_example)
 }
 END_TEST
 
-/* With 22, 21 and 21 channels Conv1 and Conv2 are the peak, and no more parts make it less; nothing
- * is computed twice. */
+/* Two parts need 16512 bytes. In three parts (22, 21 and 21 channels) the outputs of Conv1 and
+ * Conv2 are the peak, so more parts do not lower it. Nothing is computed twice. */
 START_TEST(three_parts_of_the_running_example)
 {
   static const uint64_t bytes[] = {16512, 16384, 16384, 16384};
@@ -366,7 +373,7 @@ END_TEST
 
 struct example {
   struct mafat_sole_readers *lines;
-  struct mafat_path measured, kept, stands; /* length 0: none */
+  struct mafat_path measured, kept, stands; /* paths with length 0 mean no tiling */
   int n_measured, n_taken;
 };
 
@@ -397,8 +404,8 @@ static int take_example(void *user)
   return MAFAT_OK;
 }
 
-/* A chain: each map lives until the next one is made. What lies inside the path is the largest of
- * its parts. */
+/* Places the outputs as a chain, in which each lives until the next one is made. An output inside
+ * the tiled path has the bytes of its largest part. */
 static int find_critical_of_example(void *user, int **tensors, int *n)
 {
   struct example *e = user;
@@ -425,9 +432,9 @@ static bool always(const void *user)
   return true;
 }
 
-/* 24576 bytes become 16384 by FDTO PART in three parts, of 22, 21 and 21 channels: of all that are
- * as good the shorter path, of the fewest parts. Then Conv1 and Conv2 are critical, around which
- * there is no path. */
+/* FDTO PART in three parts (22, 21 and 21 channels) lowers the peak from 24576 to 16384 bytes. Of
+ * equally good candidates the flow takes the shortest path, in the fewest parts. Then Conv1 and
+ * Conv2 are critical, and there is no path around them. */
 START_TEST(the_flow_of_the_running_example)
 {
   static const struct mafat_flow_callbacks callbacks = {measure_example, keep_example, take_example,
@@ -452,7 +459,7 @@ START_TEST(the_flow_of_the_running_example)
   for (int i = 0; i < 3; i++)
     ck_assert_int_eq(mafat_span_size(mafat_path_part(64, flow.applied->n, i)), i ? 21 : 22);
   ck_assert_uint_eq(account(e.lines, flow.applied).macs, account(e.lines, NULL).macs);
-  ck_assert_int_eq(e.n_taken, 2); /* untiled, and this */
+  ck_assert_int_eq(e.n_taken, 2); /* the untiled network and the tiled one */
   ck_assert_int_eq(e.n_measured, 1 + 2 * 24);
   mafat_sole_readers_close(&e.lines);
   mafat_network_close(&n);
@@ -461,7 +468,7 @@ END_TEST
 
 /* ---- the search, on plans ---- */
 
-/* A chain of 1x1 and 3x3 convolutions and pools over a square map. */
+/* A layer of a chain of 1x1 and 3x3 convolutions and pools over a square map. */
 struct link {
   const char *operator; /* "conv3", "conv1", "stride2", "mean" */
   int channels;
@@ -513,7 +520,7 @@ struct found {
   char text[400];
 };
 
-/* By a search of that name. */
+/* Result of the search with this name. */
 static struct found search_by(const char *name, const struct mafat_network *n, const char *words,
                               double seconds)
 {
@@ -551,7 +558,8 @@ static struct found search_in(const struct mafat_network *n, const char *words, 
   return search_by("fdt", n, words, seconds);
 }
 
-/* The search for the least considers the results of fused tiling, if nothing is computed twice. */
+/* Bytes that the search "least" finds, which also considers plans of fused tiling that compute
+ * nothing twice. */
 static size_t search_least(const struct mafat_network *n)
 {
   struct found f = search_by("least", n, NULL, 0);
@@ -568,7 +576,9 @@ static bool has_tiles(const char *text)
   return strstr(text, "split(h") != NULL;
 }
 
-/* FDT, FFMT, both: which of them need less than whole maps. */
+/* Checks whether tiling by channels (FDT) and by rows and columns (FFMT) need fewer bytes than
+ * whole maps, and that the search with both tilings needs no more than either. Frees the
+ * network. */
 static void check_winner(struct mafat_network *n, bool fdt_wins, bool ffmt_wins)
 {
   struct found fdt = search_in(n, "tiling=fdt", 0), ffmt = search_in(n, "tiling=ffmt", 0);
@@ -583,12 +593,13 @@ static void check_winner(struct mafat_network *n, bool fdt_wins, bool ffmt_wins)
   else ck_assert_uint_eq(fdt.bytes, ffmt.bytes);
   ck_assert_uint_le(both.bytes, fdt.bytes);
   ck_assert_uint_le(both.bytes, ffmt.bytes);
-  ck_assert_uint_eq(climbed.bytes, both.bytes); /* chains are placed alike */
+  /* both ways of placing buffers give the same for a chain */
+  ck_assert_uint_eq(climbed.bytes, both.bytes);
   ck_assert_uint_le(search_least(n), fdt.bytes);
   mafat_network_close(&n);
 }
 
-/* A wide map that ends in a single pixel: it has no rows to cut. */
+/* The mean's output is a single pixel: only channels can be cut. */
 START_TEST(channels_alone_win)
 {
   static const struct link links[] = {{"conv1", 64}, {"mean", 64}, {"conv1", 8}};
@@ -596,7 +607,7 @@ START_TEST(channels_alone_win)
 }
 END_TEST
 
-/* Maps of one block of channels: they have none to cut. */
+/* All maps have at most one block of channels (16), so channels cannot be cut. */
 START_TEST(rows_and_columns_alone_win)
 {
   static const struct link links[] = {{"conv3", 16}, {"stride2", 16}, {"stride2", 16}};
@@ -604,7 +615,7 @@ START_TEST(rows_and_columns_alone_win)
 }
 END_TEST
 
-/* All maps are of the same size: behind none of them is a smaller one. */
+/* All maps have the same size, so that no path ends in a smaller one. */
 START_TEST(nothing_helps)
 {
   static const struct link links[] = {{"conv1", 16}, {"conv1", 16}, {"conv1", 16}};
@@ -614,8 +625,8 @@ END_TEST
 
 /* ---- wide graphs ---- */
 
-/* So many branches, each a few convolutions of random width, all of which a last one reads: orders
- * without number. */
+/* A network of n_branches branches, each a few convolutions of random width. A last layer reads all
+ * of them. The number of possible orders is very large. */
 static struct mafat_network *wide_network(struct test_rng *rng, int n_branches)
 {
   static const int64_t in[] = {1, 16, 16, 16}, out[] = {1, 8, 16, 16};
@@ -661,8 +672,8 @@ static struct mafat_network *wide_network(struct test_rng *rng, int n_branches)
   return n;
 }
 
-/* The processor's time: others may be at work, too. What it begins with is measured however short
- * the time is. */
+/* Processor time of a search in seconds; other processes do not count. The plan that the search
+ * begins with is measured even if `seconds` is too short. */
 static double seconds_of(const struct mafat_network *n, double seconds, struct found *found)
 {
   clock_t begin = clock();

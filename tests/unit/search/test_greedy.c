@@ -1,5 +1,5 @@
-/* Covers search/greedy/greedy.c: the paper's search: its order, its choices for the budgets of
- * Table 1, and what becomes of other networks. */
+/* Covers search/greedy/greedy.c, the search of the MAFAT paper: the order in which it tries plans,
+ * its choices for the budgets of the paper's Table 1, and its choices for other networks. */
 #include "predictor/planning/planning.h"
 #include "search/greedy/greedy.h"
 
@@ -24,7 +24,7 @@ Suite *greedy_suite(void);
           CONV1(256) CONV3(512) CONV1(256)
 #define YOLOV2_16 YOLOV2_16_FOR(608)
 
-/* A choice by its text. */
+/* The plan that the search chooses, as text. */
 struct choice {
   char text[32];
   size_t bytes;
@@ -62,10 +62,11 @@ struct table_row {
   double mib;         /* predicted for the choice */
 };
 
-/* Four rows differ, and no reading of the formula as printed explains them: the
- * choice comes before the table's plan in the search's order and is predicted
- * below the limit. The table would need 2x2/NoCut above 96 where Algorithm 1 says
- * 82.5, 3x3/NoCut above 80 (71.8), 4x4/NoCut above 64 (60.5) and 5x5/12/2x2 above 48 (43.4). */
+/* In four rows the choice differs from the table's plan, and no reading of the printed formula
+ * explains them: the choice comes first in the search's order, and Algorithm 1 predicts less than
+ * the limit for it. The table's plan would be right if Algorithm 1 predicted more than 96 for
+ * 2x2/NoCut (it predicts 82.5), more than 80 for 3x3/NoCut (71.8), more than 64 for 4x4/NoCut
+ * (60.5) and more than 48 for 5x5/12/2x2 (43.4). */
 static const struct table_row table[] = {
     {256, "1x1/NoCut", "1x1/NoCut", 177.7},
     {192, "1x1/NoCut", "1x1/NoCut", 177.7},
@@ -84,7 +85,8 @@ static int cut_of(const char *text)
   return sscanf(text, "%*dx%*d/%d", &cut) == 1 ? cut : 16;
 }
 
-/* The order of the search: cuts from 16 down, then tiles. */
+/* True if plan `a` comes before plan `b` in the search's order: cuts from layer 16 down, then the
+ * number of tiles upwards. */
 static bool comes_before(const char *a, const char *b)
 {
   return cut_of(a) != cut_of(b) ? cut_of(a) > cut_of(b) : a[0] < b[0];
@@ -109,7 +111,8 @@ START_TEST(the_table_as_the_printed_algorithms_have_it)
 }
 END_TEST
 
-/* By its structure, whatever its input's size: Darknet's own file has it as its front. */
+/* The search recognizes the paper's network by its layers, at any input size. Darknet's yolov2.cfg
+ * begins with these layers. */
 START_TEST(the_papers_network_is_known_by_its_front)
 {
   struct mafat_network *n = test_darknet_network("yolov2.cfg");
@@ -121,7 +124,7 @@ START_TEST(the_papers_network_is_known_by_its_front)
 }
 END_TEST
 
-/* Below and not at the limit; the bias is in it. */
+/* A plan fits if its bytes, bias included, are below the limit, not equal to it. */
 START_TEST(the_limit_is_not_reached)
 {
   struct mafat_network *n = test_network(YOLOV2_16);
@@ -138,7 +141,7 @@ END_TEST
 
 struct order_row {
   const char *what, *cfg;
-  int cuts[6]; /* after maxpools, from the back, 0-terminated */
+  int cuts[6]; /* layers after maxpools where plans are cut, descending, 0-terminated */
   bool papers;
 };
 
@@ -172,7 +175,8 @@ static const struct order_row order_rows[] = {
      "[net]\nwidth=5\nheight=3\nchannels=3\n" CONV3(4) POOL CONV3(4), {2}, false},
 };
 
-/* Expected result of the search, from a list of all its plans. */
+/* Finds the expected choice by listing all plans in the search's order: the first that fits, else
+ * the smallest (for the paper's network the last). */
 static void find(struct choice *c, const struct mafat_network *n, const struct order_row *r,
                  size_t limit)
 {
@@ -211,7 +215,8 @@ START_TEST(the_first_that_fits_else_the_least)
 }
 END_TEST
 
-/* The result is a plan with the stated prediction, for any network. */
+/* For any network the search returns a plan with its predicted bytes, and whether these are below
+ * the limit. */
 START_TEST(random_networks_have_a_choice)
 {
   static char cfg[TEST_CFG_ROOM];

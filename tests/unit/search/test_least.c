@@ -1,6 +1,7 @@
-/* Covers search/least/least.c, search/common/{fullest, known_arenas}.c: the search for the least
- * arena: what its plan is like, on random networks, and that it is as small as plans of real
- * ones are known to be. That what it finds computes the same is test_integer_graphs.c's. */
+/* Covers search/least/least.c, search/common/{fullest, known_arenas}.c: the search for the smallest
+ * arena. On random networks its plan keeps weights, computes nothing twice and is no larger than
+ * usual plans; on real ones it needs no more than a given number of bytes. test_integer_graphs.c
+ * checks that its plans compute the same outputs. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +82,7 @@ static void check_plan(const struct search *s, const struct mafat_candidate *c, 
   mafat_plan_close(&plan);
 }
 
-/* None of the plans that one would try needs less, nor as much in less time. */
+/* Checks that none of the usual plans has a smaller arena. */
 static void check_usual(struct search *s, const struct mafat_candidate *c, const char *cfg)
 {
   static const char *const usual[] = {"1x1",          "panels",       "panels:apart", "rows1",
@@ -158,8 +159,8 @@ START_TEST(columns_are_cut_where_there_are_no_rows)
 }
 END_TEST
 
-/* Two cells alike need as much: the first that needs less makes no smaller arena, and yet both have
- * to be changed. */
+/* Three equal stages have the same peak. Changing one alone makes no smaller arena, so the search
+ * must change all of them. */
 START_TEST(peaks_that_are_alike_all_go)
 {
   static const char stage[] =
@@ -190,8 +191,8 @@ END_TEST
 
 /* ---- arenas that are known ---- */
 
-/* A plan of so many steps with two buffers: alive from step 0 to `first_last`, and from
- * `second_first` to the last. */
+/* Hash of a layout with n_steps steps and two buffers: one of `bytes` bytes that lives from step 0
+ * to `first_last`, and one of 64 bytes from step `second_first` to the last. */
 static uint64_t hash_of(int n_steps, size_t bytes, int first_last, int second_first)
 {
   struct mafat_buffer buffers[] = {
@@ -211,7 +212,7 @@ START_TEST(arenas_are_known_by_what_lives_beside_what)
   mafat_known_arenas_note(&known, meet, 192);
   mafat_known_arenas_note(&known, apart, 128);
   ck_assert_uint_eq(mafat_known_arenas_find(&known, hash_of(100, 128, 70, 20)),
-                    192); /* other times, the same order of them */
+                    192); /* other steps, but both buffers live at the same time again */
   ck_assert_uint_eq(mafat_known_arenas_find(&known, apart), 128);
   ck_assert_uint_eq(mafat_known_arenas_find(&known, larger), 0);
   mafat_known_arenas_note(&known, meet, 0);
@@ -223,7 +224,7 @@ END_TEST
 
 static const struct {
   const char *name;
-  int kib; /* of maps, input and scratch */
+  int kib; /* most KiB that maps, input and scratch may need together */
 } reals[] = {{"kws_ref_model", 14},          {"vww_96_int8", 24},
              {"pretrainedResnet_quant", 24}, {"mobilenet_v1_0.25_128_quant", 40},
              {"mcunet-320kb-1mb_imagenet", 112}, {"mobilenet_v2_1.0_224_quant", 220},

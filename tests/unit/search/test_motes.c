@@ -1,6 +1,6 @@
-/* Covers search/motes/{acg, apply, cells, motes, schemes, seen, state}.c: MOTES: which axes can
- * only be cut together, cells and partition schemes, what fine schedules need by counting, and
- * the plans that come of it. */
+/* Covers search/motes/{acg, apply, cells, motes, schemes, seen, state}.c: the published search
+ * MOTES: which axes can only be cut together (the axis connecting graph), cells and partition
+ * schemes, the bytes that fine schedules need, and the plans that the search finds. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static void check_map_axis(const struct mafat_acg *a, int input, enum mafat_acg_
     ck_assert_int_eq(mafat_acg_part(a, i, axis), mafat_acg_part(a, input, axis));
 }
 
-/* Rows; columns; the channels of the input; those of the depthwise convolution. */
+/* The four parts: rows, columns, channels of the input, channels of the depthwise convolution. */
 START_TEST(an_inverted_bottleneck_has_four_parts)
 {
   struct mafat_network *n = test_network(INVERTED_BOTTLENECK);
@@ -60,7 +60,7 @@ START_TEST(an_inverted_bottleneck_has_four_parts)
 }
 END_TEST
 
-/* With a link around it the input's channels are the output's, too. */
+/* A shortcut around two layers joins the channels of its two inputs and its output. */
 START_TEST(a_residual_link_joins_channels)
 {
   struct mafat_network *n =
@@ -77,7 +77,7 @@ START_TEST(a_residual_link_joins_channels)
 END_TEST
 
 struct rule {
-  const char *layers; /* behind one of 16 channels, 8 rows and 12 columns */
+  const char *layers; /* layers after a layer of 16 channels, 8 rows, 12 columns */
   enum mafat_acg_axis from, to;
   bool connected;
 };
@@ -103,7 +103,7 @@ static const struct rule rules[] = {
     {"[connected]\noutput=5\nactivation=linear\n", MAFAT_ACG_H, MAFAT_ACG_H, false},
     {"[softmax]\n", MAFAT_ACG_H, MAFAT_ACG_H, false},
     {"[softmax]\n", MAFAT_ACG_C, MAFAT_ACG_C, false},
-    /* Channels of a join are none of one tensor; its rows are. */
+    /* The channels of a [route] of two layers are connected to neither layer's; its rows are. */
     {"[convolutional]\nfilters=16\nsize=1\nactivation=linear\n[route]\nlayers=-1,-2\n[activation]"
      "\nactivation=relu\n",
      MAFAT_ACG_C, MAFAT_ACG_C, false},
@@ -147,7 +147,7 @@ static int add_buffer(struct counting *c, uint64_t bytes)
   return c->graph.n_buffers++;
 }
 
-/* Returns the buffer it makes. */
+/* Adds an operator. Returns the buffer that it makes. */
 static int add(struct counting *c, uint64_t bytes, bool in_place, const int *reads, int n)
 {
   int o = c->graph.n_operators++, made = add_buffer(c, bytes);
@@ -171,7 +171,7 @@ static struct counting *count(void)
   return c;
 }
 
-/* In the order in which operators were added. */
+/* Peak bytes if operators run in the order in which they were added. Frees the graph. */
 static uint64_t peak_of(struct counting *c)
 {
   struct mafat_op_scheduler *s;
@@ -184,7 +184,8 @@ static uint64_t peak_of(struct counting *c)
   return peak;
 }
 
-/* Fig. 2: the input, 8x64, a function of it, 8x16, and the sum with the input. */
+/* Peak bytes of the paper's Fig. 2 with whole maps: an input of 8x16 bytes is widened to 8x64, a
+ * function is applied, the result is narrowed to 8x16 and added to the input. */
 static uint64_t coarse(bool in_place)
 {
   struct counting *c = count();
@@ -194,7 +195,8 @@ static uint64_t coarse(bool in_place)
   return peak_of(c);
 }
 
-/* Effect on a slice of rows, with both halves of columns in sequence. */
+/* Computes Fig. 2 for a slice of rows. The wide columns are computed in two halves, one after the
+ * other, and the narrowed results are added. */
 static int fine_rows(struct counting *c, int slice)
 {
   int sums[2];
@@ -224,11 +226,11 @@ START_TEST(the_worked_example)
   ck_assert_uint_eq(coarse(true), 768);
   ck_assert_uint_eq(coarse(false), 1152);
   ck_assert_uint_eq(fine(false), 384);
-  ck_assert_uint_eq(fine(true), 448); /* slices just before their use */
+  ck_assert_uint_eq(fine(true), 448); /* each slice is made just before its use */
 }
 END_TEST
 
-/* So many blocks of an input of so many rows, each with a width of one, through layers of 3x3. */
+/* An input of `rows` rows of one byte, in n blocks, which passes through `layers` 3x3 layers. */
 struct windows {
   struct counting *c;
   int n, layers, rows;
@@ -244,7 +246,7 @@ static int begin_windows(struct windows *w, int n, int layers, int rows)
   return rows / n;
 }
 
-/* (e): a BlockConcat gathers a block and a row of each neighbour. */
+/* The paper's picture (e): a BlockConcat gathers a block and a row of each neighbor. */
 static void make_block(struct windows *w, int layer, int i)
 {
   int reads[3], n = 0, block = w->rows / w->n;
@@ -259,8 +261,8 @@ static void make_block(struct windows *w, int layer, int i)
   w->c->kept[w->made[layer][i]] = layer == w->layers;
 }
 
-/* (c): each part copies a slice that is larger by a row for each layer on both sides, and computes
- * overlap again. */
+/* The paper's picture (c): each part copies a slice of the input that has, on both sides, one more
+ * row for each layer. Overlap is computed again. */
 static void make_part(struct windows *w, int i)
 {
   int reads[64], n = 0, block = w->rows / w->n, last = -1;
@@ -280,8 +282,8 @@ static const struct {
 } pyramids[] = {{8, 2, 64},   {8, 4, 64}, {16, 4, 128}, {6, 3, 48},
                 {16, 6, 128}, {4, 2, 32}, {12, 5, 96}};
 
-/* Relative to twice the map: 1/2 + 1/n + (2L - 1)/H if each part computes overlap again, (n + L
- * + 1)/(2n) + 1/H with BlockConcat. */
+/* Published peaks for n blocks, L layers and H rows, relative to 2H: 1/2 + 1/n + (2L - 1)/H if each
+ * part computes overlap again, and (n + L + 1)/(2n) + 1/H with BlockConcat. */
 START_TEST(overlapped_windows_by_counting)
 {
   struct windows w;
@@ -295,8 +297,9 @@ START_TEST(overlapped_windows_by_counting)
 }
 END_TEST
 
-/* Rows that a block of b outputs reads: (b - 1) stride + k, at the map's edges fewer; of a 3x3
- * layer that are its own block and both neighbours, up to nine where columns are in blocks, too. */
+/* A block of b output rows reads (b - 1) * stride + k input rows, fewer at the map's edges. In a
+ * 3x3 layer these are in the block itself and in its neighbors: up to nine blocks if columns are
+ * cut, too. */
 START_TEST(windows_of_blocks)
 {
   struct mafat_network *n =
@@ -326,7 +329,7 @@ END_TEST
 
 /* ---- cells ---- */
 
-/* Two residual blocks: a cell ends where the map is narrow and everything goes through. */
+/* A cell ends at a narrow map through which all data pass; here there is one in the middle. */
 START_TEST(blocks_are_cells)
 {
   static const int cells[] = {0, 0, 0, 0, 1, 1, 1, 1};
@@ -345,13 +348,15 @@ START_TEST(blocks_are_cells)
   for (int l = 0; l < n->n_layers; l++)
     if (l != 3)
       ck_assert_int_eq(c->cell_of[l] > c->cell_of[0],
-                       cells[l]); /* one as narrow as the next may end one */
+                       /* layers 2 and 3 are equally narrow: the first cell may end at either, so 3
+                        * is not checked */
+                       cells[l]);
   mafat_cells_close(&c);
   mafat_network_close(&n);
 }
 END_TEST
 
-/* Each layer is of one cell, and none reads what a later one makes. */
+/* Each layer is in one cell, except aliases, which are in none. */
 START_TEST(cells_hold_all_layers)
 {
   char cfg[TEST_CFG_ROOM];
@@ -399,8 +404,9 @@ static void close_ground(struct ground *g)
   mafat_network_close(&g->network);
 }
 
-/* Rows of all three; the wide channels with the sum at their end, and without it. Channels of the
- * input are no scheme's: what is there comes as it comes. */
+/* The three families of schemes: rows of all three layers; the wide channels of all three, where
+ * the last layer sums over them; and the wide channels of the first two. No scheme cuts the input's
+ * channels. */
 START_TEST(schemes_of_an_inverted_bottleneck)
 {
   struct ground g = find_schemes(
@@ -423,8 +429,8 @@ START_TEST(schemes_of_an_inverted_bottleneck)
 }
 END_TEST
 
-/* Both conditions: what is read by a layer of the scheme is made in parts there, or outside; what
- * sums is read by none of it. */
+/* Each layer of a scheme is cut along the scheme's axis, as the axis connecting graph has it, or is
+ * the scheme's last layer and sums over that axis. */
 START_TEST(schemes_meet_both_conditions)
 {
   char cfg[TEST_CFG_ROOM];
@@ -496,7 +502,8 @@ static void compare(const struct mafat_network *n, const char *cfg, const char *
   mafat_weights_close(&w);
 }
 
-/* Some families, none of which clash, each in some number of parts. */
+/* Chooses at most four schemes of different families that do not clash, each with a random number
+ * of parts that its family allows. Returns their number. */
 static int choose_schemes(struct mafat_scheme *schemes, const struct mafat_scheme **list,
                           struct test_rng *rng, const struct mafat_scheme_families *all)
 {
@@ -514,8 +521,8 @@ static int choose_schemes(struct mafat_scheme *schemes, const struct mafat_schem
   return n;
 }
 
-/* Random schemes are a plan, which is read back and gives the same bits; or its reader says why
- * not. */
+/* Random schemes give a plan whose text reads back and whose outputs have the bits of whole maps;
+ * or the plan's reader says what is wrong. */
 START_TEST(schemes_give_the_same_bits)
 {
   char cfg[TEST_CFG_ROOM];
@@ -554,7 +561,7 @@ END_TEST
 
 /* ---- the search ---- */
 
-/* By the layers that they begin with, which rise. */
+/* Cells are given by the layers that they begin with, in ascending order. */
 START_TEST(cells_are_as_given)
 {
   static const struct { const char *text, *says;
@@ -585,8 +592,8 @@ START_TEST(cells_are_as_given)
 }
 END_TEST
 
-/* A set of schemes is seen once, in whatever order it comes; another number of parts, axis or layer
- * makes it another one. */
+/* A set of schemes counts as seen in any order of its schemes. It is another set if the number of
+ * parts, an axis or a layer differs. */
 START_TEST(states_are_seen_once)
 {
   struct mafat_motes_seen all = {NULL, 0, 0};
@@ -613,8 +620,8 @@ END_TEST
 static const struct mafat_footprint footprint = {.process_bytes = 900 << 10,
                                                  .image_bytes = 200 << 10};
 
-/* One plan, of no more bytes than whole maps and no more than delta times their time; the same
- * bits. */
+/* The search finds one plan. It takes at most 1.25 times as long as whole maps (delta is 1.2),
+ * computes nothing twice and gives the same bits. */
 START_TEST(the_search_finds_a_plan_within_delta)
 {
   char cfg[TEST_CFG_ROOM];
@@ -654,10 +661,10 @@ END_TEST
 
 /* ---- milliseconds by a timer ---- */
 
-/* Says what the test wants of each plan, and how often it was asked. */
+/* A timer that returns the times that a test sets, and counts its calls. */
 struct fake_timer {
-  double whole_ms, parts_ms; /* of plans without parts, of plans with some */
-  int fails_at, code;        /* the call that fails, from 0 on, and all after it; -1: none */
+  double whole_ms, parts_ms; /* milliseconds of plans without parts, and of plans with parts */
+  int fails_at, code;        /* the first call (from 0) that fails, and all later ones; -1: none */
   int asked;
 };
 
@@ -679,7 +686,8 @@ static int say_ms(void *context, const struct mafat_plan *plan, const struct maf
   return MAFAT_OK;
 }
 
-/* Results for a wide map between narrow ones, of which parts need less. */
+/* Result of a search for a wide map between narrow ones, where plans with parts need fewer
+ * bytes. */
 struct found {
   int code;
   size_t arena_bytes;
@@ -730,13 +738,13 @@ static const struct {
   double whole_ms, parts_ms, delta;
   bool parts;
 } verdicts[] = {
-    {1, 1, 1, true},       /* they cost nothing */
+    {1, 1, 1, true},       /* parts take no more time */
     {1, 1.2, 1.3, true},   {1, 1.2, 1.1, false},
-    {1, 1.04, 0, true},    {1, 1.06, 0, false}, /* 1.05, where nothing is said */
+    {1, 1.04, 0, true},    {1, 1.06, 0, false}, /* no delta given: 1.05 */
     {1, .5, 1, true},      {1e-3, 50, 1000, false},
 };
 
-/* Whatever is predicted. */
+/* The timer's times decide whether a plan is within delta, not the predicted times. */
 START_TEST(the_timer_decides_what_is_in_time)
 {
   struct fake_timer timer = {verdicts[_i].whole_ms, verdicts[_i].parts_ms, -1, 0, 0};
@@ -750,7 +758,7 @@ START_TEST(the_timer_decides_what_is_in_time)
 }
 END_TEST
 
-enum { WHOLE_TIMES = 5 }; /* that whole maps are timed: first of all */
+enum { WHOLE_TIMES = 5 }; /* how often whole maps are timed, before any other plan */
 
 START_TEST(what_the_timer_says_of_failures)
 {
@@ -758,15 +766,15 @@ START_TEST(what_the_timer_says_of_failures)
   struct found all = search_timed(&counts, 1, 0);
   ck_assert_int_gt(counts.asked, WHOLE_TIMES);
   ck_assert(all.parts);
-  /* no room, even for whole maps */
+  /* the timer has no memory even for whole maps */
   struct found f = search_timed(&(struct fake_timer){1, 1, 0, MAFAT_ELIMIT, 0}, 1, 0);
   ck_assert_int_eq(f.code, MAFAT_ELIMIT);
   ck_assert_str_eq(f.d.text, "the timer fails");
-  /* for nothing but these: they are what is found */
+  /* it has memory only for whole maps: the search takes them */
   f = search_timed(&(struct fake_timer){1, 1, WHOLE_TIMES, MAFAT_ELIMIT, 0}, 1, 0);
   ck_assert_msg(f.code == MAFAT_OK, "%s", f.d.text);
   ck_assert(!f.parts);
-  /* what else fails ends the search, whenever */
+  /* any other error ends the search, at whichever call */
   for (int at = 0; at < counts.asked; at += 1 + at / 4) {
     f = search_timed(&(struct fake_timer){1, 1, at, MAFAT_EIO, 0}, 1, 0);
     ck_assert_int_eq(f.code, MAFAT_EIO);
@@ -775,8 +783,9 @@ START_TEST(what_the_timer_says_of_failures)
 }
 END_TEST
 
-/* Whole maps are slow at first but once, or always. What takes 1.2 times as long as they do, where
- * they are not, is in time by the latter. */
+/* Whole maps take twice as long in their first WHOLE_TIMES runs, except in run `fast_at`. Plans
+ * with parts take 1.2 times as long as fast whole maps: with a delta of 1 they are in time only if
+ * all these runs were slow. */
 struct slow_timer {
   struct fake_timer fake;
   int fast_at;
@@ -802,7 +811,7 @@ START_TEST(of_whole_maps_the_least_of_several_counts)
 }
 END_TEST
 
-/* A search whose time is over asks for what it cannot do without. */
+/* A search whose time is over times only the plans that it needs for a result. */
 START_TEST(plan_time_bounds_what_is_timed)
 {
   struct fake_timer all = {1, 1, -1, 0, 0}, few = all;

@@ -1,6 +1,6 @@
-/* Covers search/{searches, common/words, smallest/smallest}.c: the searches by name, beside each
- * other: the least arena is never more than what a published search finds by as much as it asks
- * for, weights that are kept and nothing that is computed twice. */
+/* Covers search/{searches, common/words, smallest/smallest}.c: finding a search by its name and
+ * reading its words, and the searches compared with each other: "least" never needs a larger arena
+ * than the plan of a published search that computes nothing twice. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@ Suite *searches_suite(void);
 static const struct mafat_footprint footprint = {.process_bytes = 3 << 20,
                                                  .program_bytes = 4 << 20};
 
-/* The published ones. Tiles of feature maps may compute overlap again, which ours do not: these are
- * not compared. */
+/* The published searches. Their tiles of feature maps may compute overlap again, which plans of
+ * "least" do not: such plans are not compared. */
 static const struct {
   const char *search;
   const char *words;
@@ -120,7 +120,7 @@ END_TEST
 /* ---- words ---- */
 
 static const struct {
-  const char *text, *why; /* why NULL: it is good */
+  const char *text, *why; /* why: expected message; NULL: the text is valid */
 } spelled[] = {
     {"best", NULL},
     {"motes:", NULL},
@@ -160,7 +160,8 @@ START_TEST(words_are_those_of_their_search)
 }
 END_TEST
 
-/* Every word's usual value is one that it takes, and 1.05 is the nearest double. */
+/* All words of all searches have defaults. The text 1.05 is read as the nearest double; of two
+ * values for one word the last counts. */
 START_TEST(words_have_values)
 {
   struct mafat_search_value values[MAFAT_MOST_SEARCH_WORDS];

@@ -1,5 +1,6 @@
-/* Covers search/least/{grouping, sequence}.c, predictor/kinds/pool.c: orders of layers for
- * groupings, and the groupings: by hand, and on random networks beside plans that are simpler. */
+/* Covers search/least/{grouping, sequence}.c, predictor/kinds/pool.c: the order of layers in which
+ * they are divided into groups, and the groupings. Tested on networks written by hand; groupings of
+ * random networks are compared with simpler plans. */
 #include <check.h>
 #include <stdlib.h>
 
@@ -16,8 +17,8 @@ Suite *sequence_suite(void);
   "[convolutional]\nfilters=" #filters "\nsize=" #size "\npad=1\nactivation=leaky\n\n"
 #define ROUTE(...) "[route]\nlayers=" #__VA_ARGS__ "\n\n"
 
-/* Two cells: what squeezes the first one's map (layer 0) for the second stands behind the other
- * branch. */
+/* Two cells. Layer 5 narrows the first cell's map (layer 0) for the second cell, but comes after
+ * the other branch (layers 1 to 3) in the file. */
 static const char cells[] =
     NET CONV(64, 3) CONV(8, 1) CONV(8, 3) CONV(16, 3) ROUTE(0) CONV(8, 1) ROUTE(-1, 3) CONV(64, 3);
 
@@ -44,7 +45,8 @@ START_TEST(what_frees_more_than_it_takes_comes_early)
   ck_assert_int_eq(mafat_sequence_make(&s, n, n->n_layers, false, NULL), MAFAT_OK);
   check_order(s, n);
   ck_assert_int_eq(s->layers[1] + s->layers[2],
-                   1 + 5); /* both have squeezed layer 0's map, which is gone */
+                   /* layers 1 and 5: both narrow layer 0's map, which is freed after them */
+                   1 + 5);
   ck_assert(s->crossing[3] == 2 * 8 * 32 * 32 * sizeof(float));
   int places[8], count = mafat_sequence_places(s, places, 8);
   bool found = false;
@@ -126,7 +128,8 @@ START_TEST(a_grouping_needs_less_than_whole_maps)
 }
 END_TEST
 
-/* One group of whole maps, and one of rows, are groupings, too. */
+/* One group of whole maps is a grouping, too, and so is one group of rows: the grouping found needs
+ * no more than either. */
 START_TEST(no_grouping_needs_more_than_one_group)
 {
   for (int i = 0; i < 8; i++) {

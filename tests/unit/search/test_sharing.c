@@ -1,6 +1,6 @@
-/* Covers search/ranks/sharing.c: DeeperThings' integer programmes (Stahl 2024, chapter 5): the
- * thesis's example by hand, what its Table 5.1 says of four networks, the least exchange beside
- * all combinations of schemes. */
+/* Covers search/ranks/sharing.c, DeeperThings' integer programs (Stahl 2024, chapter 5), which
+ * divide a network between devices (ranks): the thesis's example by hand, its Table 5.1 for four
+ * networks, and the smallest exchange compared with that of all combinations of schemes. */
 #include "search/ranks/sharing.h"
 
 #include "tests/support/support.h"
@@ -16,12 +16,12 @@ enum { MOST_LAYERS = 64, N_COUNTS = 8 };
 
 /* ---- networks, layer by layer ---- */
 
-/* Built of layers that are named as they are read: convolutions count, all else only changes the
- * map. */
+/* A network that is built layer by layer. Convolutions are added to the list; other layers only
+ * change the shape of the map. */
 struct model {
   struct mafat_rank_layer list[MOST_LAYERS];
   int n, h, w, c;
-  bool all; /* pools and fully connected layers count, too */
+  bool all; /* pools and fully connected layers are also added */
 };
 
 static void add(struct model *m, uint64_t out, uint64_t weights, uint64_t multiplications)
@@ -63,7 +63,8 @@ static void begin(struct model *m, int side, bool all)
   *m = (struct model){.h = side, .w = side, .c = 3, .all = all};
 }
 
-/* 3x3s and 1x1s in turn: from the wide one to the narrow one and back. */
+/* Adds 3x3 convolutions with `wide` filters and 1x1 ones with `narrow` filters in turn, beginning
+ * and ending with 3x3. */
 static void wide_narrow(struct model *m, int wide, int narrow, int n_narrow)
 {
   conv(m, wide, 3, 1);
@@ -89,16 +90,16 @@ static void yolov2(struct model *m, bool all)
   wide_narrow(m, 1024, 512, 2);
   conv(m, 1024, 3, 1);
   conv(m, 1024, 3, 1);
-  m->h = m->w = 38; /* the route back */
+  m->h = m->w = 38; /* the route to an earlier map */
   m->c = 512;
   conv(m, 64, 1, 1);
-  m->h = m->w = 19; /* folded, and joined with what was there */
+  m->h = m->w = 19; /* reorganized to 19x19x256, and joined with the 1024 channels */
   m->c = 1280;
   conv(m, 1024, 3, 1);
   conv(m, 425, 1, 1);
 }
 
-/* No padding but where the thesis's numbers have it: 227 -> 55 -> 27 -> 13. */
+/* Layers have padding only where the thesis's numbers need it: sides are 227, 55, 27, 13. */
 static void alexnet(struct model *m, bool all)
 {
   begin(m, 227, all);
@@ -172,7 +173,8 @@ START_TEST(exchanges_of_the_example)
 }
 END_TEST
 
-/* 12, 16, 4, 2; and 10, 20, 12, 6. */
+/* Values exchanged by two ranks for each layer, if its outputs or its inputs are divided. Functions
+ * return values times the number of ranks. */
 START_TEST(each_layer_of_the_example)
 {
   static const uint64_t out[4] = {12, 16, 4, 2}, in[4] = {10, 20, 12, 6};
@@ -184,8 +186,9 @@ START_TEST(each_layer_of_the_example)
 }
 END_TEST
 
-/* 22; and Nths that no table has rounded: 42.667, 63, 103.333, beside 66.667, 99, 163.333 by
- * outputs alone. */
+/* The least exchange for 2, 3, 4 and 6 ranks is 22, 42.667, 63 and 103.333 values; if outputs are
+ * divided in all layers, 34, 66.667, 99 and 163.333. The rows have these numbers times the
+ * ranks. */
 START_TEST(least_exchange_of_the_example)
 {
   static const struct {
@@ -208,7 +211,8 @@ START_TEST(least_exchange_of_the_example)
 }
 END_TEST
 
-/* Two layers to each of two devices: 160 and 80 weights, 16 values from one to the other. */
+/* Two layers on each of two devices: 160 and 80 weights, and 16 values sent from one to the
+ * other. */
 START_TEST(whole_layers_of_the_example)
 {
   const int bounds[3] = {0, 2, 4};
@@ -225,10 +229,10 @@ static const int counts[N_COUNTS] = {1, 2, 3, 4, 5, 6, 8, 10};
 
 static const struct {
   void (*build)(struct model *m, bool all);
-  int n, from;                   /* convolutions; the one that the table's switch comes to */
+  int n, from;                   /* number of convolutions; the one from which weights are shared */
   uint64_t weights, widest, multiplications;
   double megabytes[N_COUNTS];
-  double one_by_one;             /* SEQ */
+  double one_by_one;             /* the table's SEQ */
   double all_single, all_shared; /* with pools and fully connected layers */
 } table[] = {
     {yolov2, 23, 8, 50941792, 12938240, UINT64_C(31469126656), {255.52, 129.36, 87.30, 66.27, 53.66,
@@ -282,7 +286,7 @@ START_TEST(switch_of_ten_ranks)
 }
 END_TEST
 
-/* With as many devices as layers, the largest layer alone. */
+/* With as many devices as layers, the device with the largest layer needs the most memory. */
 START_TEST(layers_one_by_one)
 {
   struct model m;
@@ -308,8 +312,8 @@ START_TEST(memory_with_all_layers)
 }
 END_TEST
 
-/* By hand at layer 17, the last convolution ahead of the fifth pool: 37.86. YOLOv2 on six, switched
- * behind the third pool: 43.42. */
+/* YOLOv2 on ten devices, switched by hand at layer 17, the last convolution before the fifth pool:
+ * 37.86 MB. On six devices the best switch is after the third pool: 43.42 MB. */
 START_TEST(other_switches_of_yolov2)
 {
   struct model m;
@@ -321,7 +325,7 @@ START_TEST(other_switches_of_yolov2)
 }
 END_TEST
 
-/* Values on six ranks, from the table's switch on. */
+/* Values exchanged by six ranks, from the layer `from` of the table on. */
 START_TEST(exchange_on_six_ranks)
 {
   static const uint64_t outputs[] = {30163054, 1968053, 21157547, 10577793},
@@ -374,8 +378,8 @@ END_TEST
 
 /* ---- runs of whole layers ---- */
 
-/* Values sent if each layer is on that rank; UINT64_MAX: some rank has too much, or ranks are
- * not in order. */
+/* Values sent if layer i is on rank[i]. UINT64_MAX: a rank exceeds its capacity, or ranks do not
+ * ascend. */
 static uint64_t crossing(const int *rank, const struct mafat_rank_layer *list, const bool *shared,
                          int n, const uint64_t *capacity)
 {
@@ -407,8 +411,8 @@ static uint64_t least_crossing(int *rank, int at, const struct mafat_rank_layer 
   return least;
 }
 
-/* No more than any other assignment of layers to ranks in order; a shared layer takes no
- * capacity. */
+/* The assignment of layers to ranks sends no more values than any other with ascending ranks. A
+ * shared layer takes no capacity. */
 START_TEST(runs_cross_least)
 {
   enum { N = 7 };
@@ -434,9 +438,7 @@ START_TEST(runs_cross_least)
 }
 END_TEST
 
-/* Layers with weights, by the multiplications of their windows. */
-/* Thousands of layers, as many as a network may have, in a time that does not grow with their
- * number's third power. */
+/* Dividing 4000 layers takes less time than an algorithm that is cubic in their number would. */
 START_TEST(many_layers_are_shared_out_soon)
 {
   enum { LAYERS = 4000, RANKS = 4 };

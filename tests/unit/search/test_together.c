@@ -1,6 +1,6 @@
 /* Covers search/separable/separable.c, predictor/transfers/{prices, units_spec}.c,
- * predictor/kinds/{activation, blend, normalize}.c: the search for what depthwise and 1x1 layers
- * are computed together: its plan does what was chosen, and none that could have been chosen is
+ * predictor/kinds/{activation, blend, normalize}.c: the search for the depthwise and 1x1 layers
+ * that are computed together, as units. Its plan runs the chosen units, and no other choice is
  * better. */
 #include "search/separable/separable.h"
 
@@ -37,7 +37,7 @@ static void shortcut(int from)
   snprintf(cfg + at, sizeof cfg - at, "[shortcut]\nfrom=%d\nactivation=linear\n", from);
 }
 
-/* Two pairs and two bottlenecks, a shortcut around the last. */
+/* Two pairs of layers and two bottlenecks, with a shortcut around the last bottleneck. */
 static struct mafat_network *open_network(int side, int c)
 {
   snprintf(cfg, sizeof cfg, "[net]\nheight=%d\nwidth=%d\nchannels=3\n", side, side);
@@ -106,7 +106,7 @@ struct trial {
   const struct mafat_search_request *request;
   const struct mafat_unit_latency *latency;
   struct mafat_unit units[32];
-  double sum, ms; /* least so far: of prices, of plans */
+  double sum, ms; /* smallest sum of prices and smallest milliseconds of a plan so far */
   int n_plans;
 };
 
@@ -130,7 +130,7 @@ static void measure(struct trial *t, int n, double sum)
   mafat_spec_close(&spec);
 }
 
-/* All sequences of units from layer `l` on, each with the FD of its price. */
+/* Tries all sequences of units from layer `l` on. Each unit is the one that was priced. */
 static void try_all(struct trial *t, int l, int n, double sum)
 {
   const struct mafat_network *network = t->request->network;
@@ -148,7 +148,8 @@ static void try_all(struct trial *t, int l, int n, double sum)
   }
 }
 
-/* The prices' sum is the least of all sequences', and the plan as fast as the fastest of theirs. */
+/* The chosen units have the smallest sum of prices of all sequences, and the plan takes at most 1%
+ * longer than the fastest plan of any sequence. */
 START_TEST(no_sequence_of_units_is_faster)
 {
   static const char *const levels[] = {"portable", "avx2", "avx512"};
@@ -212,7 +213,7 @@ START_TEST(any_network_has_a_plan)
 }
 END_TEST
 
-/* Nothing is computed where layers only rename: the plan has a group all the same. */
+/* Layers that only rename their input compute nothing; the plan still has a group for them. */
 START_TEST(what_only_renames_has_a_plan)
 {
   struct mafat_network *n = test_network("[net]\nheight=8\nwidth=8\nchannels=3\n[dropout]"
