@@ -267,8 +267,8 @@ static void run_picture(const struct bridge *b, const network *net, int picture)
   if (code) stop(code == MAFAT_ELIMIT ? EXIT_DOES_NOT_FIT : EXIT_RUNNING, "%s", d.text);
 }
 
-/* `forward` of the first layer. The arena's pages are given back after the batch: Darknet's
- * picture, as floats, needs several times the network's memory. */
+/* The first layer's `forward`: runs all layers that libmafat runs. The arena's pages are given back
+ * after the batch: Darknet's picture, as floats, needs several times the network's memory. */
 static void forward_known(layer l, network net)
 {
   const struct bridge *b = bridge_of(&l);

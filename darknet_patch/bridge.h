@@ -8,9 +8,9 @@
  *
  * Compiled into the drop-in library (dropin.c) and into the patched Darknet (hooks.c and
  * 0003-mafat.patch). Both call these functions at the beginning of Darknet's functions with
- * similar names. true: the work is done; false: Darknet's own function has to do it. A failure
- * prints one line on stderr and ends the process, as in Darknet: status 2 for bad files and
- * wrong usage, 3 if the network does not fit the budget, 1 while running. */
+ * similar names. If they return true, the work is done; if false, Darknet's own function has to do
+ * it. A failure prints one line on stderr and ends the process, as in Darknet: status 2 for bad
+ * files and wrong usage, 3 if the network does not fit the budget, 1 while running. */
 #ifndef MAFAT_DARKNET_BRIDGE_H
 #define MAFAT_DARKNET_BRIDGE_H
 
@@ -29,7 +29,7 @@ struct mafat_bridge_settings {
   const char *outputs;
   const char *memory_name, *threads_name, *outputs_name;
   bool keeps_arena; /* keep the arena's pages between predictions */
-  /* if libmafat cannot run all layers, it runs the leading ones and Darknet the rest; false:
+  /* true: if libmafat cannot run all layers, it runs the leading ones and Darknet the rest; false:
    * Darknet then runs the whole network */
   bool mixes;
 };
@@ -49,15 +49,16 @@ void mafat_bridge_start(const struct mafat_bridge_settings *settings);
 /* ---- networks ---- */
 
 bool mafat_bridge_parse(const struct mafat_bridge_darknet *darknet, char *cfg, network **out);
-/* The weights file of the networks that this thread parses next, until the next call. NULL or
- * "": none, then Darknet runs them. */
+/* Sets the weights file of the networks that this thread parses from now on, until the next call.
+ * NULL or "": there is none; then Darknet runs these networks. */
 void mafat_bridge_expect(const char *weights);
 bool mafat_bridge_load(network *net, char *weights, int start, int cutoff);
 bool mafat_bridge_resize(const struct mafat_bridge_darknet *darknet, network *net, int w, int h);
 bool mafat_bridge_free(const struct mafat_bridge_darknet *darknet, network *net);
 /* True if libmafat runs the network, or at least its first layers. */
 bool mafat_bridge_owns(const network *net);
-/* End the process if libmafat runs the network or layer, since `what` needs weights. */
+/* End the process if libmafat runs the network or layer, because `what` needs weights, which a
+ * skeleton lacks. */
 void mafat_bridge_refuse(const network *net, const char *what);
 void mafat_bridge_refuse_layer(const layer *l, const char *what);
 
@@ -68,6 +69,7 @@ void mafat_bridge_layer(int i);
 /* Skips the weights of layer i in a weights file if libmafat runs the layer. */
 bool mafat_bridge_skip(const network *net, int i, FILE *weights);
 
+/* Make the layer as a skeleton if libmafat is to run it, and return true; else return false. */
 bool mafat_bridge_convolutional(layer *out, int batch, int h, int w, int c, int n, int groups,
                                 int size, int stride, int padding, ACTIVATION activation,
                                 int batch_normalize);

@@ -96,7 +96,7 @@ static void *find_or_null(const char *name, void *caller)
   if (!found) found = dlsym(RTLD_NEXT, name);
   return found ? found
                : symbol_in(MAFAT_DARKNET_LIBRARY,
-                           name); /* opened while the program runs: not among the next */
+                           name); /* opened while the program runs: RTLD_NEXT does not find it */
 }
 
 static void *find_real(const char *name, void *caller)

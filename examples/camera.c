@@ -1,8 +1,7 @@
 /* Counts the boxes in each frame of a camera or another video. Frames are read from standard
  * input directly into the model's arena:
  *
- *     ffmpeg -v error -f v4l2 -video_size 640x480 -i /dev/video0 -f rawvideo -pix_fmt yuv420p -
- *     |
+ *     ffmpeg -v error -f v4l2 -video_size 640x480 -i /dev/video0 -f rawvideo -pix_fmt yuv420p - |
  *         camera MODEL.cfg MODEL.weights 640x480
  *
  *     cc camera.c $(pkg-config --cflags --libs mafat) */

@@ -1,7 +1,7 @@
 /* Hides AVX-512 from libraries that hold.py copied: preloaded, it answers their CPUID
  * instructions like a processor with AVX2. In the copies an undefined instruction of two bytes
- * replaces each CPUID. The handler of their signal sets the registers to CPUID's answer without
- * AVX-512 and later extensions.
+ * replaces each CPUID. The handler of its signal, SIGILL, sets the registers to CPUID's answer
+ * without AVX-512 and later extensions.
  *     gcc -O2 -shared -fPIC -Wl,-z,initfirst -o cpuid.so cpuid.c */
 #define _GNU_SOURCE
 #include <cpuid.h>
@@ -41,7 +41,7 @@ static void answer(int signal, siginfo_t *info, void *context)
 
 typedef int (*sigaction_function)(int, const struct sigaction *, struct sigaction *);
 
-/* Ignores changes of SIGILL: Node resets all signals to their defaults. */
+/* Ignores changes of SIGILL's handler, because Node resets all signals to their defaults. */
 int sigaction(int signal, const struct sigaction *action, struct sigaction *old)
 {
   static sigaction_function next;

@@ -1,5 +1,6 @@
-/* Command line, clock and JSON report of the peers' programs, in C and C++. Fields are named as
- * in run_inference --json. Included by the peer_ programs of this folder.
+/* Command line, clock and JSON report of the peers: programs that run other libraries for
+ * comparison, in C and C++. Fields are named as in run_inference --json.
+ * Included by the peer_ programs of this folder.
  *     peer [--repeat N] [--dump FILE] MODEL.cfg MODEL.weights PICTURE
  *     peer [--repeat N] [--dump FILE] MODEL INPUT      for models that are one file
  *     peer --idle       loads no model: reports resident bytes of the libraries */

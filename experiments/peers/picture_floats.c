@@ -1,5 +1,5 @@
-/* Writes a JPEG as raw floats, stretched, (value - mean) * scale, so that all programs get the
- * same input. Started by model_works.py.
+/* Writes a JPEG, stretched to a size, as raw floats (value - mean) * scale, so that all programs
+ * get the same input. Started by model_works.py.
  *     picture_floats [--mean X] [--scale X] [--bgr] [--channels-last] PICTURE.jpg WIDTH HEIGHT
  *     CHANNELS OUT.raw
  * The order is channels, rows, columns, or with --channels-last rows, columns, channels. With

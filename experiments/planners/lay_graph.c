@@ -1,5 +1,5 @@
-/* Prints a network's graph as scheduling papers define it: each layer that computes, none inside
- * another. Called by lay_plans.c. */
+/* Writes a network's graph as JSON, as scheduling papers define it: an operator for each layer that
+ * is computed by itself, not inside another layer. Called by lay_plans.c. */
 #include "experiments/planners/lay_plans.h"
 
 #include "predictor/planning/in_place.h"
@@ -22,7 +22,7 @@ static void put_tensor(const struct mafat_network *n, int tensor, FILE *out)
           mafat_dtype_size(type), mafat_dtype_bytes(type, (uint64_t)mafat_shape_elements(s)));
 }
 
-/* Prints each operand's tensors, each once, in order. */
+/* Writes the tensors of each operand, each tensor once, in order. */
 static void put_operands(const struct lay_model *m, int layer, FILE *out)
 {
   const struct mafat_layer *l = &m->network->layers[layer];
@@ -43,7 +43,7 @@ static void put_operands(const struct lay_model *m, int layer, FILE *out)
   free(seen);
 }
 
-/* Prints the inputs whose buffer the output can take if the layer is their last reader. */
+/* Writes the inputs whose buffer the output can take if this layer is their last reader. */
 static void put_places(const struct lay_model *m, const struct lay_plan *p,
                        const struct mafat_usage *usage, int layer, FILE *out)
 {

@@ -1,11 +1,9 @@
 /* Prints a model's graph, or lays out and runs plans. Used by the Python scripts of this folder.
  *
- *   lay_plans --graph MODEL                the graph as it is scheduled: layers that compute,
- *   what
- *                                          each reads, bytes (lay_graph.c)
- *   lay_plans [--rounds N] [--filled] MODEL   reads plans from standard input, one a line;
- *   prints
- *                                          a line of JSON for each
+ *   lay_plans --graph MODEL                   prints the layers that are scheduled, what each
+ *                                             reads, and bytes (lay_graph.c)
+ *   lay_plans [--rounds N] [--filled] MODEL   reads plans from standard input, one a line, and
+ *                                             prints a line of JSON for each
  *
  * A line has the plan's text, arena bytes, peak of live bytes, the number of bytes that a run
  * wrote and the offset of the last one, a hash of all outputs, multiply-adds, live bytes at each

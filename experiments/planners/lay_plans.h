@@ -41,13 +41,13 @@ struct lay_plan *lay_plan_open(struct lay_model *m, const char *text, bool keep_
                                struct mafat_diagnostic *d);
 void lay_plan_close(struct lay_plan *p);
 
-/* Writes the graph as it is scheduled: a JSON object on one line. */
+/* Writes the graph of layers that are scheduled: a JSON object on one line. */
 int lay_graph_write(struct lay_model *m, FILE *out, struct mafat_diagnostic *d);
 
 /* Opens the executor and runs the plan three times: in a fresh arena, and in two filled ones. */
 int lay_plan_run(struct lay_model *m, struct lay_plan *p, struct mafat_diagnostic *d);
 
-/* Times a run as round `round`. */
+/* Runs the plan once more and stores its time as that of round `round`. */
 int lay_plan_time(struct lay_plan *p, int round, struct mafat_diagnostic *d);
 
 /* Writes the plan's line of JSON. */

@@ -1,5 +1,5 @@
-/* Runs and times a plan, and writes its line: the arena as predicted and as used. Called by
- * lay_plans.c. */
+/* Runs and times a plan, and writes its line of JSON, with the bytes of the arena as predicted and
+ * as used. Called by lay_plans.c. */
 #include "experiments/planners/lay_plans.h"
 
 #include "network/kind.h"
@@ -87,7 +87,7 @@ int lay_plan_run(struct lay_model *m, struct lay_plan *p, struct mafat_diagnosti
   return code ? code : run_filled(m, p, d);
 }
 
-/* Adds up the executor's times of layers. */
+/* Adds up the layers' milliseconds for each group, and keeps the least of all rounds. */
 static int note_groups(struct lay_plan *p, int round, struct mafat_diagnostic *d)
 {
   const double *layers = mafat_executor_layer_ms(p->executor);

@@ -138,7 +138,8 @@ static int needed(const struct mafat_layer *l, int operand, int rows)
 
 /* ---- the kernels ---- */
 
-/* A single layer: loops over channels, then rows. An input tile that is already loaded stays. */
+/* Simulates a unit of a single layer: loops over channels, then rows. An input tile that is already
+ * in the arena is not copied again. */
 static void run_alone(struct copier *c, struct map *in, struct map *out)
 {
   const struct mafat_layer *l = &c->n->layers[c->u->layers[0]];
@@ -207,9 +208,9 @@ static void run_pw_dw_channels(struct copier *c, struct map *in, struct map *out
   }
 }
 
-/* A fused unit with a window: rows lo..hi of the first 1x1's output are in it, represented by a
- * tile. Rows that later steps do not need are dropped. A shortcut's input rows stay until their
- * output is written. */
+/* Simulates a fused unit. Its window, a tile, holds rows lo to hi - 1 of the first 1x1 layer's
+ * output. Rows that later steps do not need are dropped. A shortcut's input rows stay in the arena
+ * until their output is written. */
 static void run_window(struct copier *c, struct map *in, struct map *out)
 {
   const struct mafat_unit *u = c->u;

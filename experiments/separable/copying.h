@@ -1,8 +1,8 @@
-/* Simulates units by copying: tiles of inputs, weights and outputs pass through an arena of the
- * fast memory's size, and every byte copied in or out is counted. Nothing is computed; contents
- * show whether each tile has the rows it needs and each output is written. The loops follow the
- * kernels and do not use the formula (predictor/transfers). Included by copying.c and
- * separable.c. */
+/* Simulates units (layers that are computed together) by copying: tiles of inputs, weights and
+ * outputs pass through an arena of the fast memory's size, and every byte copied in or out is
+ * counted. Nothing is computed; contents show whether each tile has the rows it needs and each
+ * output is written. The loops follow the kernels, not the formula (predictor/transfers) that the
+ * count checks. Included by copying.c and separable.c. */
 #ifndef MAFAT_EXPERIMENTS_SEPARABLE_COPYING_H
 #define MAFAT_EXPERIMENTS_SEPARABLE_COPYING_H
 

@@ -1,15 +1,15 @@
-/* Counts bytes between a fast memory and the rest for three choices of units of a network, by
- * formula and by copying:
+/* Counts the bytes that move between a fast memory and the rest for three ways of dividing a
+ * network into units (layers that are computed together), by formula and by copying:
  *
  *   separable [--fast BYTES] [--bytes N] [--logits N] [--units] MODEL
  *
  *   separable --plan TEXT... [--rounds N] [--seconds S] [--cpu LEVEL] MODEL
  *
  * Writes CSV: a line for each choice, with its plan; --units: a line for each unit. --bytes N:
- * size of an element and a weight, --logits N: of an element of the last layer, whatever the
- * file has. Predicted ms are for one thread. --plan, repeatable: times plans in turn and writes
- * the least ms of each; "apart" stands for whole maps with no layer inside another's step.
- * Started by run.py. */
+ * bytes of an element and of a weight, --logits N: of an element of the last layer's output; the
+ * types in the file are ignored. Predicted ms are for one thread. --plan, repeatable: times plans
+ * in turn and writes the least ms of each; "apart" stands for whole maps with no layer inside
+ * another's step. Started by run.py. */
 #include "experiments/separable/copying.h"
 #include "experiments/separable/timing.h"
 #include "predictor/planning/planning.h"
@@ -101,7 +101,8 @@ static void print_times(struct timed_plan *plans, int n_plans, const struct mafa
            plans[i].convolutions_ms);
 }
 
-/* Counts the unit again with the fused extent that is fastest, if it fits. */
+/* Gives the unit the fused extent (rows at a time) that is fastest, and counts its bytes again.
+ * Does nothing if that does not fit. */
 static void choose_fastest(struct mafat_transfers *t, int index, const struct mafat_network *n,
                          const struct mafat_transfers_options *o,
                          const struct mafat_unit_latency *l)

@@ -466,6 +466,8 @@ START_TEST(many_layers_are_shared_out_soon)
 }
 END_TEST
 
+/* The convolutions of a network, and with `all` its connected layers, are listed with their
+ * weights and multiplications. A pool is not. */
 START_TEST(layers_of_a_network)
 {
   struct mafat_network *n =

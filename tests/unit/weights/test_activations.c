@@ -67,7 +67,7 @@ START_TEST(test_what_lies_far_away_is_cut_off)
                      percentile = mafat_histogram_range(h, MAFAT_RANGE_PERCENTILE);
   ck_assert_msg(fabs(percentile.most - 3) < .05, "%g", percentile.most);
   ck_assert_msg(squares.most > 30 && squares.most < 100, "%g",
-                squares.most); /* its squared error weighs as much as the rounding of all others */
+                squares.most); /* cutting off costs as much squared error as rounding the rest */
   free(h);
 }
 END_TEST
@@ -119,7 +119,7 @@ static const char small_cfg[] =
     "[net]\nwidth=12\nheight=12\nchannels=3\n"
     "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=leaky\n"           /* 0: floats */
     "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=relu\n"            /* 1 */
-    "[convolutional]\nfilters=8\nsize=1\nactivation=mish\n"                   /* 2: a table */
+    "[convolutional]\nfilters=8\nsize=1\nactivation=mish\n"                   /* 2: by a table */
     "[shortcut]\nfrom=-2\nactivation=linear\n"                                /* 3 */
     "[maxpool]\nsize=2\nstride=2\n"                                           /* 4 */
     "[convolutional]\nfilters=8\nsize=3\npad=1\ngroups=8\nactivation=leaky\n" /* 5 */
@@ -182,8 +182,8 @@ START_TEST(test_a_table_makes_a_network)
     ck_assert_int_eq(s->list[0].tensor, tensor);
     if (expected[l].reads[1] >= 0) ck_assert_int_eq(s->list[1].tensor, expected[l].reads[1]);
   }
-  ck_assert_int_eq(n->layers[2].quantization.least, 40); /* relu: the zero point */
-  ck_assert_int_eq(n->layers[3].quantization.zero, 128); /* of its output before the activation */
+  ck_assert_int_eq(n->layers[2].quantization.least, 40); /* relu: least output is the zero point */
+  ck_assert_int_eq(n->layers[3].quantization.zero, 128); /* zero point before the activation */
   ck_assert_int_eq(n->layers[8].activation.kind, MAFAT_SLOPED);
   free(a);
   mafat_network_close(&n);
@@ -226,7 +226,7 @@ START_TEST(test_tables_that_cannot_be_are_refused)
               {1, (float)INFINITY, 1, true, "has an invalid scale"},
               {2, 1, 0, true, "has an invalid scale before its activation"},
               {3, .5f, 1, true,
-               /* a maxpool of it */
+               /* operator 4 is a maxpool of layer 3 */
                "operator 4 has another scale than tensors that are read with it"},
               {7, 1, 1, false, "has no output that could become integers"},
               {44, 1, 1, false, "is not in the network"},
@@ -519,8 +519,8 @@ START_TEST(test_convolutions_are_those_of_floats)
 }
 END_TEST
 
-/* Products of small scales and the smallest slope round to 0, which in a file means that negative
- * sums have the same factor as positive ones. */
+/* The product of a small scale and the smallest slope rounds to 0. In a file, 0 means that negative
+ * sums have the same factor as positive ones, so a tiny other number is stored. */
 START_TEST(test_slopes_that_have_no_factor_are_none)
 {
   enum { LAYER = 8, FILTERS = 8, TAPS = 9 };
@@ -560,13 +560,13 @@ static const char mobile_cfg[] =
     "[net]\nwidth=12\nheight=12\nchannels=3\n"
     "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=leaky\n" /* 0: floats */
     "[convolutional]\nfilters=8\nsize=1\nactivation=leaky\n"        /* 1: read by a depthwise one */
-    "[convolutional]\nfilters=8\nsize=3\npad=1\ngroups=8\nactivation=relu\n" /* 2: by a 1x1 */
-    "[convolutional]\nfilters=8\nsize=1\nactivation=linear\n" /* 3: by a shortcut, too */
+    "[convolutional]\nfilters=8\nsize=3\npad=1\ngroups=8\nactivation=relu\n" /* 2: by a 1x1 one */
+    "[convolutional]\nfilters=8\nsize=1\nactivation=linear\n" /* 3: read by a shortcut, too */
     "[convolutional]\nfilters=8\nsize=1\nactivation=relu6\n"  /* 4: has a bound */
     "[convolutional]\nfilters=8\nsize=1\nactivation=leaky\n"  /* 5: by a convolution in groups */
     "[convolutional]\nfilters=8\nsize=1\ngroups=2\nactivation=leaky\n" /* 6: by a shortcut */
     "[shortcut]\nfrom=-4\nactivation=linear\n"                         /* 7 */
-    "[convolutional]\nfilters=8\nsize=1\nactivation=leaky\n"           /* 8: by one of floats */
+    "[convolutional]\nfilters=8\nsize=1\nactivation=leaky\n"           /* 8: by a float layer */
     "[convolutional]\nfilters=6\nsize=1\nactivation=linear\n";         /* 9: floats */
 
 static void open_mobile(struct mafat_equalized *e, struct mafat_network **n)

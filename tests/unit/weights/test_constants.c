@@ -1,7 +1,7 @@
 /* Covers network/constant.c, {network, predictor, runner/engine}/kinds/constant.c,
- * runner/weights/{affine, pack, pack_bytes, pack_floats, pack_halves}.c: weights at any place. If a
- * network's weights are scattered over several files in any order, each slice has the same bytes
- * as from a Darknet file. Also tests maps that are constants. */
+ * runner/weights/{affine, pack, pack_bytes, pack_floats, pack_halves}.c: weights that are scattered
+ * over several files in any order. Each slice of them has the same bytes as from a Darknet file.
+ * Also tests maps that are constants. */
 #include "network/constant.h"
 #include "predictor/cost/latency.h"
 #include "predictor/plan/packing.h"

@@ -38,7 +38,7 @@ START_TEST(test_every_half_is_itself)
 }
 END_TEST
 
-/* A float between two halves becomes the nearer one, in the middle the even one. */
+/* A float between two halves becomes the nearer one; in the middle, the one whose last bit is 0. */
 START_TEST(test_floats_become_the_nearest_half)
 {
   struct test_rng rng = test_rng(3);
@@ -361,8 +361,8 @@ START_TEST(test_any_plan_gives_the_bits_of_widened_weights)
 }
 END_TEST
 
-/* The same holds for wide layers: several slices of a panel, panel fusions, and connected layers of
- * several groups of rows. */
+/* Wide layers also give the same bits as their widened weights: they have several slices of a
+ * panel, panel fusions, and connected layers of several groups of rows. */
 START_TEST(test_wide_layers_give_the_bits_of_widened_weights)
 {
   struct test_rng rng = test_rng(700 + (uint64_t)_i);

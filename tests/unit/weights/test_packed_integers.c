@@ -158,7 +158,8 @@ static void find_used(const struct mafat_network *n, bool *used)
   mafat_plan_close(&plan);
 }
 
-/* True for a used table whose length modulo 4 is which % 4, signed if `which` is 4 or more. */
+/* True for a table that a run needs, whose length modulo 4 is which % 4, in a graph that is signed
+ * if and only if `which` is 4 or more. */
 static bool is_table_of(const struct packed *p, int layer, int which)
 {
   bool used[MAFAT_MAX_LAYERS] = {false};

@@ -216,7 +216,7 @@ static void run_refused(const struct refusals *refusals, void (*body)(const void
 struct way {
   const struct file *file;
   enum mafat_read_queue_method method;
-  bool cached; /* reads a file that is in the page cache, by no given method */
+  bool cached; /* reads a file that is in the page cache; `method` is not used */
 };
 
 enum { N_METHODS = 3, N_WAYS = 2 * N_METHODS };

@@ -317,8 +317,8 @@ START_TEST(weights_that_are_no_numbers_are_refused_in_the_first_run)
 }
 END_TEST
 
-/* Weights of transposed connected layers are kept, or read in parts from a packed file only. A plan
- * made with this knowledge keeps them. */
+/* Weights of a transposed connected layer can be read in parts only if the file is packed. A plan
+ * that is made for an unpacked file with such layers keeps these weights. */
 START_TEST(transposed_layers_want_packing)
 {
   struct mafat_plan_options o;
