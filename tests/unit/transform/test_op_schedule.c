@@ -244,8 +244,8 @@ START_TEST(in_place)
 }
 END_TEST
 
-/* The same network, where the use of the activation's input has `gives`. An output larger than the
- * input needs new bytes for the rest only. */
+/* The network of the test in_place, where the use of the activation's input has `gives`. An output
+ * larger than the input needs new bytes for the rest only. */
 START_TEST(one_gives_its_place)
 {
   struct graph graph;

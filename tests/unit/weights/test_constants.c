@@ -179,7 +179,7 @@ static void put_layer(struct writer *w, const struct mafat_layer *l, const char 
                       const struct mafat_layer_constants *from, struct mafat_layer_constants *to)
 {
   const float *biases = (const float *)(const void *)(file + from->biases.at);
-  if (mafat_layer_copies_weights(l)) { /* side by side */
+  if (mafat_layer_copies_weights(l)) { /* weights after biases */
     to->biases = put(w, biases, from->biases.n + from->weights.n);
     to->weights = to->biases;
     to->biases.n = from->biases.n;
