@@ -1,5 +1,6 @@
-/* Chooses quantization for a random graph's maps, wide enough for most of a map's values, so
- * that some are clamped. Called by random_graphs.c, graph_onnx.c and graph_tflite.c. */
+/* Chooses the quantization of each map of a random graph. The range covers most of a map's
+ * values, but not all, so that some values are clamped. Called by random_graphs.c, graph_onnx.c
+ * and graph_tflite.c. Touches only its arguments. */
 #include "tests/differential/graph.h"
 
 #include <math.h>
@@ -94,7 +95,7 @@ static struct range range_of(const struct random_graph *g, const struct graph_no
   }
 }
 
-/* Limits a range by a fused activation, as files number it; 0: none. */
+/* Limits a range to the values of a fused activation, a number of TFLite's schema; 0: none. */
 static struct range clamp_range(struct range r, int fused)
 {
   const struct range kept[] = {
@@ -160,7 +161,7 @@ static double gain(const struct random_graph *g, const struct graph_numbers *num
   case GRAPH_TRANSPOSED:
   case GRAPH_MATMUL_CONSTANT:
   case GRAPH_DENSE:
-    return 2; /* weights are below 1.7 / sqrt(count), and few inputs differ */
+    return 2; /* a row of weights is below 1.7 / sqrt(count), and few inputs differ */
   case GRAPH_MUL: return fmax(most_of(numbers[o->a]), most_of(numbers[o->b]));
   case GRAPH_MUL_CONSTANT:
   case GRAPH_HARD_SWISH: return 2;
@@ -171,8 +172,8 @@ static double gain(const struct random_graph *g, const struct graph_numbers *num
   }
 }
 
-/* True if another program may round the node's result differently. In ONNX, all operators that
- * compute: float sums in another order can fall on the other side of a half. */
+/* True if another program may round the node's result differently. In ONNX, this holds for every
+ * operator that computes: sums of floats in another order may round to another integer. */
 static bool is_rounded_otherwise(const struct random_graph *g, const struct graph_node *o)
 {
   if (!g->for_tflite)

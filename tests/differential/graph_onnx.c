@@ -14,7 +14,7 @@ struct author {
   const struct random_graph *g;
   struct test_message graph;
   struct graph_numbers numbers[GRAPH_NODES]; /* quantization, in integer graphs */
-  double *scales; /* (n_scales) of the weights written last */
+  double *scales; /* (n_scales) of the weights written last; n_scales: their number */
   int n_scales;
 };
 
@@ -32,11 +32,12 @@ static size_t count(int rank, const int64_t *dims)
   return n;
 }
 
-/* ---- integers: between QuantizeLinear and DequantizeLinear ---- */
+/* ---- integers: maps and constants between QuantizeLinear and DequantizeLinear ---- */
 
-enum { FLOAT = 1, UINT8 = 2, INT8 = 3, INT32 = 6 }; /* ONNX's numbers of types */
+enum { FLOAT = 1, UINT8 = 2, INT8 = 3, INT32 = 6 }; /* ONNX's numbers of element types */
 
-/* Writes scales and zero points for a tensor: initializers "S" and "Z" + its name. */
+/* Writes the quantization of a tensor: scales as initializer "S" + name, zero points as "Z" +
+ * name. */
 static void put_meaning(struct author *a, const char *name, int type, int n, const double *scales,
                         int zero)
 {
@@ -53,7 +54,8 @@ static void put_meaning(struct author *a, const char *name, int type, int n, con
   free(zeros);
 }
 
-/* Quantizes and dequantizes a node's map "f", giving "t". */
+/* Adds operators that quantize a node's map, named "f" + node, and dequantize the result, named
+ * "t" + node, which later nodes read. */
 static void put_numbers(struct author *a, int node)
 {
   char name[16], list[TEXT], to[16];
@@ -67,7 +69,7 @@ static void put_numbers(struct author *a, int node)
   test_onnx_add(&a->graph, "DequantizeLinear", list, to, "");
 }
 
-/* A constant that is written quantized. Scales are along `dimension`. */
+/* A constant that is written as integers. If it has several scales, they are along `dimension`. */
 struct constant {
   int node, type, rank;
   char letter;
@@ -102,7 +104,8 @@ static void put_quantized(struct author *a, const struct constant *c)
   test_onnx_add(&a->graph, "DequantizeLinear", list, to, axis);
 }
 
-/* Quantizes weights. With int8, convolutions get a scale for each filter. */
+/* Chooses scales for weights in -most to most and quantizes them. With int8, convolutions get a
+ * scale for each filter. */
 static void quantize_weights(struct author *a, struct constant *c, struct test_rng *rng,
                              double most)
 {
@@ -120,7 +123,7 @@ static void quantize_weights(struct author *a, struct constant *c, struct test_r
   c->scales = a->scales;
 }
 
-/* Writes a constant as integers. Letters: w weights, b bias, c another operand. */
+/* Writes a constant as integers. Its letter: w weights, b bias, c another operand. */
 static void put_as_numbers(struct author *a, struct constant *c, struct test_rng *rng, double most)
 {
   double *scales = NULL;
@@ -142,7 +145,8 @@ static void put_as_numbers(struct author *a, struct constant *c, struct test_rng
 
 /* ---- constants ---- */
 
-/* Writes a constant of node 3 as "c3": random floats times `scale`, plus `shift`. */
+/* Writes a constant, named by its letter and node, such as "c3": random floats times `scale`,
+ * plus `shift`. */
 static void put_floats(struct author *a, int node, char letter, int rank, const int64_t *dims,
                        struct test_rng *rng, double scale, double shift)
 {
@@ -162,7 +166,7 @@ static void put_floats(struct author *a, int node, char letter, int rank, const 
   free(values);
 }
 
-/* First letter of a node's output before it is quantized. */
+/* First letter of the name of a node's output: f if it will be quantized, else t. */
 static char made(const struct author *a)
 {
   return a->g->integers ? 'f' : 't';
@@ -175,8 +179,8 @@ static void put_ints(struct author *a, int node, char letter, int n, const int64
   test_onnx_int64s(&a->graph, name, n, values);
 }
 
-/* Writes node "op". In `inputs`, t is the node's first input, u the second, any other letter the
- * constant with that letter. */
+/* Writes an operator `op` for a node. In `inputs`, t is the first map that the node reads, u the
+ * second; any other letter is the node's constant with that letter. */
 static void put_node(struct author *a, int node, const char *op, const char *inputs,
                      const char *attributes)
 {
@@ -242,7 +246,8 @@ static void put_convolution(struct author *a, int node)
   put_window(a, node, o->kind == GRAPH_TRANSPOSED ? "ConvTranspose" : "Conv", "t w b", group);
 }
 
-/* The axis of dimension 1 + i of the file, whose order is batch, channels, rows, columns. */
+/* Axis of dimension 1 + i of a map in the file. A file's dimensions are batch, channels, rows,
+ * columns. */
 static const int axis_of[GRAPH_AXES] = {GRAPH_CHANNELS, GRAPH_ROWS, GRAPH_COLUMNS};
 
 static int dimension(int axis)
@@ -250,7 +255,8 @@ static int dimension(int axis)
   return axis == GRAPH_CHANNELS ? 1 : axis == GRAPH_ROWS ? 2 : 3;
 }
 
-/* Writes a constant of the input's extent along the axes and 1 elsewhere. */
+/* Writes a constant that has the input's extent along `axes` and extent 1 along the others, and
+ * an operator `op` that reads it. */
 static void put_along(struct author *a, int node, unsigned axes, const char *op, const char *inputs,
                       double scale, double shift)
 {
@@ -331,7 +337,7 @@ static void put_reduced(struct author *a, int node)
   int n = 0;
   for (int i = 0; i < GRAPH_AXES; i++)
     if (o->axes >> i & 1)
-      /* some negative, counted from the end */
+      /* for even alpha, axes are negative: counted from the end */
       axes[n++] = o->alpha % 2 ? dimension(i) : dimension(i) - 4;
   if (o->how == GRAPH_SUM) {
     put_ints(a, node, 'x', n, axes);
@@ -371,7 +377,7 @@ static void put_best(struct author *a, int node)
   test_onnx_add(&a->graph, "TopK", from, to, axis);
 }
 
-/* Writes indices as floats. */
+/* Writes a cast of the indices that TopK found to floats. */
 static void put_places(struct author *a, int node)
 {
   char from[16], to[16];
@@ -429,7 +435,8 @@ static void put_layer_norm(struct author *a, int node)
   put_node(a, node, "LayerNormalization", "t s b", "axis=-1 epsilon=.0625");
 }
 
-/* Writes attribute `name` (alpha) and, if set, beta, both in 64ths. */
+/* Writes operator `op` with attribute `name`, whose value is alpha, and, if `beta`, with
+ * attribute beta. The node has both values in 64ths. */
 static void put_parametric(struct author *a, int node, const char *op, const char *name, bool beta)
 {
   const struct graph_node *o = &a->g->nodes[node];
@@ -530,7 +537,7 @@ static void put(struct author *a, int node)
   case GRAPH_GATHER: put_gathered(a, node); break;
   case GRAPH_TOPK: put_best(a, node); break;
   case GRAPH_TOPK_PLACES: put_places(a, node); break;
-  case GRAPH_SPLIT_REST: break; /* written with the node before */
+  case GRAPH_SPLIT_REST: break; /* written together with the GRAPH_SPLIT node before it */
   case GRAPH_TRANSPOSE: put_transposed(a, node); break;
   case GRAPH_RESHAPE: put_reshaped(a, node); break;
   case GRAPH_DEPTH_TO_SPACE:

@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { MOST_TENSORS = 8 * GRAPH_NODES, MOST_OPERATORS = 3 * GRAPH_NODES, LEAST = -128, MOST = 127 };
-/* Numbers of the options' types in TFLite's schema. */
+/* Numbers of the types of operators' options in TFLite's schema. */
 enum {
   CONV = 1, DEPTHWISE = 2, POOL = 5, DENSE = 8, SOFTMAX = 9, CONCATENATION = 10, ADD = 11,
   BILINEAR = 15, SPACE_TO_DEPTH = 19, MUL = 21, RESHAPE = 17, PAD = 22, TRANSPOSE = 26,
@@ -23,7 +23,7 @@ enum {
 
 struct author {
   const struct random_graph *g;
-  struct test_tflite_tensor tensors[MOST_TENSORS]; /* the first ones are the nodes' maps */
+  struct test_tflite_tensor tensors[MOST_TENSORS]; /* the nodes' maps, then other tensors */
   struct test_tflite_operator operators[MOST_OPERATORS];
   char names[MOST_TENSORS][8];
   void *owned[3 * MOST_TENSORS];
@@ -67,7 +67,8 @@ static int add_floats(struct author *a, int rank, const int32_t *dims, struct te
 
 /* ---- integers ---- */
 
-/* Sets n scales and zero points. `zero` is int8's; uint8's is 128 more. */
+/* Sets n scales along a dimension, and one zero point for all. `zero` is for int8; for uint8 it
+ * is 128 more. */
 static void set_numbers(struct author *a, int tensor, int n, const float *scales, int zero,
                         int dimension)
 {
@@ -91,7 +92,7 @@ static int map_type(const struct author *a)
                            : MAFAT_TFLITE_UINT8;
 }
 
-/* A map with the quantization of node `like`. */
+/* Adds a map with the same quantization as the map of node `like`. */
 static int add_map(struct author *a, int like, const int32_t dims[4])
 {
   int tensor = add_tensor(a, map_type(a), 4, dims, NULL, 0);
@@ -99,8 +100,9 @@ static int add_map(struct author *a, int like, const int32_t dims[4])
   return tensor;
 }
 
-/* A constant of bytes in -most to most. dimension: in int8, scales are per channel along it; -1:
- * one scale. */
+/* Adds a constant of random bytes that stand for values in -most to most. With int8 and a
+ * dimension of at least 0, it has a scale for each position along that dimension; else one
+ * scale. */
 static int add_bytes(struct author *a, int rank, const int32_t *dims, struct test_rng *rng,
                      double most, int zero, int dimension)
 {
@@ -121,7 +123,7 @@ static int add_bytes(struct author *a, int rank, const int32_t *dims, struct tes
   return tensor;
 }
 
-/* Weights between -most and most. */
+/* Adds random weights between -most and most. */
 static int add_weights(struct author *a, int rank, const int32_t *dims, struct test_rng *rng,
                        double most, int dimension)
 {
@@ -130,7 +132,7 @@ static int add_weights(struct author *a, int rank, const int32_t *dims, struct t
                    dimension);
 }
 
-/* Adds biases with the scale of input times weights. */
+/* Adds n random biases, whose scale is the input's scale times the weights' scale. */
 static int add_biases(struct author *a, int input, int weights, int32_t n, struct test_rng *rng)
 {
   const double most = .2;
@@ -148,7 +150,7 @@ static int add_biases(struct author *a, int input, int weights, int32_t n, struc
   return tensor;
 }
 
-/* A list of integers, or with `pairs` a list of pairs. */
+/* Adds a constant list of integers; with `pairs`, a list of pairs. */
 static int add_ints(struct author *a, int n, const int32_t *values, bool pairs)
 {
   int32_t *list = own(a, (size_t)n * sizeof *list);
@@ -157,7 +159,7 @@ static int add_ints(struct author *a, int n, const int32_t *values, bool pairs)
   return add_tensor(a, MAFAT_TFLITE_INT32, pairs ? 2 : 1, dims, list, (size_t)n * sizeof *list);
 }
 
-/* Adds an operator that writes the node's map, with n inputs. */
+/* Adds an operator with n inputs, whose output is the node's map. */
 static struct test_tflite_operator *add(struct author *a, int node, int code, int options, int n,
                                         int first, int second, int third)
 {
@@ -171,7 +173,8 @@ static struct test_tflite_operator *add(struct author *a, int node, int code, in
   return o;
 }
 
-/* The second map that a node reads, requantized if TFLite requires its output's quantization. */
+/* Returns the second map that a node reads. If TFLite requires that it has the output's
+ * quantization, adds an operator that requantizes it. */
 static int second(struct author *a, int node)
 {
   const struct graph_node *o = &a->g->nodes[node];
@@ -191,7 +194,8 @@ static void option(struct test_tflite_operator *o, int number, int bytes, int va
       (struct test_tflite_field){.number = number, .bytes = bytes, .value = value};
 }
 
-/* Sets the options of a window. `fused`: number of the field of the activation; 0: none. */
+/* Sets the options of an operator with windows. `fused` is the number of the activation's field
+ * in the options; 0: they have none. */
 static struct test_tflite_operator *window(struct test_tflite_operator *o,
                                            const struct graph_node *node, int fused)
 {
@@ -251,8 +255,8 @@ static void put_pool(struct author *a, int node, int code)
   option(p, 4, 4, o->kernel[0]);
 }
 
-/* Writes a constant with the input's extent along the axes and 1 elsewhere. Axis i is dimension
- * 1 + i of the file. */
+/* Adds a constant that has the input's extent along `axes` and extent 1 along the others. Axis i
+ * is dimension 1 + i of the file. */
 static int along(struct author *a, int node, unsigned axes, double scale, double shift)
 {
   struct test_rng rng = graph_constants(a->g, node);
@@ -266,7 +270,7 @@ static int along(struct author *a, int node, unsigned axes, double scale, double
   return add_floats(a, axes ? GRAPH_AXES : 0, dims, &rng, scale, shift);
 }
 
-/* Adds an operator of two operands, with an activation if there is one. */
+/* Adds an operator that reads two operands; its options have the node's fused activation if any. */
 static void put_sum(struct author *a, int node, int code, int options, int first, int second)
 {
   struct test_tflite_operator *p = add(a, node, code, options, 2, first, second, 0);
@@ -281,7 +285,7 @@ static void put_reduced(struct author *a, int node)
   int32_t axes[GRAPH_AXES];
   int n = 0;
   for (int i = 0; i < GRAPH_AXES; i++)
-    /* some negative, counted from the end */
+    /* for even alpha, axes are negative: counted from the end */
     if (o->axes >> i & 1) axes[n++] = o->alpha % 2 ? 1 + i : i - 3;
   option(add(a, node, codes[o->how], REDUCER, 2, o->a, add_ints(a, n, axes, false), 0), 0, 1, 1);
 }
@@ -308,7 +312,7 @@ static void put_split(struct author *a, int node)
   option(p, 0, 4, 2);
 }
 
-/* TopK; if its positions are an output, casts them to floats. */
+/* Adds TopK. If the graph has a node for TopK's positions, adds a cast of them to floats. */
 static void put_best(struct author *a, int node)
 {
   const struct graph_node *o = &a->g->nodes[node];
@@ -342,7 +346,7 @@ static void put_gathered(struct author *a, int node)
          0, 4, 1 + o->axis);
 }
 
-/* A product with constant weights, over the channels. */
+/* Adds a matrix product of the channels with constant weights. */
 static void put_product(struct author *a, int node)
 {
   const struct graph_node *o = &a->g->nodes[node];
@@ -489,7 +493,7 @@ static void put(struct author *a, int node)
   case GRAPH_GATHER: put_gathered(a, node); break;
   case GRAPH_TOPK: put_best(a, node); break;
   case GRAPH_SPLIT_REST:
-  case GRAPH_TOPK_PLACES: break; /* written with the node before */
+  case GRAPH_TOPK_PLACES: break; /* written together with the GRAPH_TOPK node before it */
   case GRAPH_MATMUL: add(a, node, MAFAT_TFLITE_BATCH_MATMUL, MATMUL, 2, o->a, o->b, 0); break;
   case GRAPH_MATMUL_CONSTANT: put_product(a, node); break;
   case GRAPH_PAD:
@@ -518,7 +522,8 @@ static void put(struct author *a, int node)
   }
 }
 
-/* Replaces an integer input or output by a float one, with QUANTIZE or DEQUANTIZE. Returns it. */
+/* Puts QUANTIZE after a new float input, or DEQUANTIZE before a new float output (`in`: input),
+ * so that the file has floats only. Returns the float tensor. */
 static int put_floats(struct author *a, int node, bool in)
 {
   const struct test_tflite_tensor *t = &a->tensors[node];

@@ -1,15 +1,17 @@
-/* For each number, makes a random graph as an ONNX or TFLite file and runs it untiled, then by
- * random plans with random kernels, threads and weight placement, from the file or a packed
- * copy. Every run must give the same bits as the untiled one. Then writes the file, its input
- * and the outputs to standard output, so that another program can run the file and compare
- * (experiments/peers/judge_tflite.c, judge_onnxruntime.js). Prints failures on standard error.
- *     random_graphs FORMAT FIRST COUNT     or     random_graphs FORMAT --print NUMBER [FILE]
- * FORMAT: onnx or tflite (floats); onnx-integers or tflite-integers (8 bits; TFLite's must give
- * the same outputs at all kernel levels); or tflite-strange (unusual operators, most of which
- * are refused).
- * A frame, in native byte order: "MGRF" and uint32 number, bytes of the file, floats of the
- * input, number of outputs; then the file and the input. Then for each output: uint32 length of
- * its name, uint32 number of floats, the name, a float tolerance, the floats. Started by run.py. */
+/* For each number, makes a random graph as an ONNX or TFLite file and runs it untiled. Then runs
+ * it by random plans, with random kernels, threads and weight placement, from the file or a
+ * packed copy: every run must give the same bits as the untiled run with the same kernels.
+ * Writes the file, its input and its outputs to standard output as a frame, so that another
+ * program can run the file and compare (experiments/peers/judge_tflite.c, judge_onnxruntime.js).
+ * Prints failures on standard error. Started by run.py.
+ *       random_graphs FORMAT FIRST COUNT     or     random_graphs FORMAT --print NUMBER [FILE]
+ * FORMAT: onnx or tflite (floats); onnx-integers or tflite-integers (8 bits; those of TFLite
+ * must give the same outputs at all kernel levels); or tflite-strange (unusual operators, most
+ * of which are refused).
+ * A frame, in native byte order: "MGRF"; then, each as a uint32, the graph's number, the bytes
+ * of the file, the floats of the input and the number of outputs; then the file and the input.
+ * Then for each output: the length of its name and its number of floats (both uint32), the name,
+ * the allowed difference as a float, the output's floats. */
 #include "formats/onnx/import.h"
 #include "formats/packed/graph.h"
 #include "formats/tflite/import.h"
@@ -33,12 +35,14 @@
 
 enum { PLANS = 3 };
 
-/* Tolerances relative to an output's largest value. Fused and plain kernels differ by rounding
- * alone. If TIMES their difference is larger, it is the tolerance: the graph itself amplifies
- * small errors. */
+/* Tolerances for other programs' outputs, relative to an output's largest value.
+ * LARGE_TOLERANCE is for large Winograd tiles and graphs with square roots. mafat's own fused and
+ * plain kernels differ only by rounding. If TIMES this difference is above the tolerance, it is
+ * used instead, because the graph itself amplifies small errors. */
 static const double TOLERANCE = 2e-5, LARGE_TOLERANCE = 1e-4, TIMES = 8;
-/* Small outputs are usually differences of values of about 1, so the tolerance is relative to at
- * least LEAST. An output of fewer than FEW values may be small by chance: TIMES_OF_FEW. */
+/* Small outputs are usually differences of values of about 1, so an output's largest value
+ * counts as at least LEAST. In an output of fewer than FEW values all may be small by chance, so
+ * its tolerance is multiplied by TIMES_OF_FEW. */
 enum { FEW = 100, TIMES_OF_FEW = 5 };
 static const double LEAST = .5;
 
@@ -58,14 +62,14 @@ struct subject {
     char path[32];
     int fd;
     struct mafat_network *network;
-  } plain, packed; /* packed: only for even numbers; else its network is NULL */
-  float *input, *chw; /* input: in the file's order; chw: in the executor's */
+  } plain, packed; /* packed: made only for even graph numbers; else its network is NULL */
+  float *input, *chw; /* the same values: input in the file's order, chw in the executor's */
   long long n_input, n_output; /* floats of the input and of all outputs */
 };
 
 struct counts {
   long long graphs, plans, failures, refused;
-  long long several; /* graphs that have layers of several outputs */
+  long long several; /* graphs that contain a layer with several outputs */
 };
 
 static void __attribute__((format(printf, 3, 4)))
@@ -93,7 +97,8 @@ static void close_subject(struct subject *s)
   if (s->packed.fd >= 0) close(s->packed.fd);
 }
 
-/* A value that the input's quantization represents exactly: no program has to round a half. */
+/* Draws a value that the input's quantization represents exactly, so that no program has to
+ * round it. */
 static float draw_number(const struct subject *s, struct test_rng *rng)
 {
   struct graph_numbers numbers[GRAPH_NODES];
@@ -165,8 +170,9 @@ static int pack(struct subject *s, struct mafat_diagnostic *d)
 
 /* ---- runs ---- */
 
-/* Runs a plan. Returns all outputs, one after the other; the caller frees them. NULL: failed.
- * The arena is filled with NaN first, so that reads of unwritten memory show in the outputs. */
+/* Runs a plan. Returns all outputs, one after the other, in memory that the caller frees; NULL:
+ * failed. The arena is filled with NaN first, so that a read of unwritten memory shows in the
+ * outputs. */
 static float *compute(struct subject *s, const struct copy *copy, struct counts *counts,
                       const char *text, const struct mafat_plan_options *how,
                       const struct mafat_kernels *kernels, bool kept)
@@ -216,7 +222,8 @@ static void draw_plan(struct subject *s, const struct mafat_plan_options *option
     test_random_plan(&s->rng, s->plain.network, s->plain.network->n_layers, text, TEST_PLAN_ROOM);
 }
 
-/* Runs a random plan and compares. references: outputs of fused and of plain kernels. */
+/* Runs a random plan and compares its outputs with those of the untiled run. references: outputs
+ * of the untiled runs with fused and with plain kernels. */
 static void compare_plan(struct subject *s, struct counts *counts, float *const references[2],
                          enum mafat_algorithm algorithm)
 {
@@ -258,7 +265,7 @@ static void put_word(size_t word)
   put(&w, sizeof w);
 }
 
-/* Near zero, a square root amplifies the error of its argument. */
+/* True if the graph has a square root, which amplifies the error of an argument near zero. */
 static bool has_roots(const struct random_graph *g)
 {
   for (int i = 0; i < g->n; i++)
@@ -266,7 +273,7 @@ static bool has_roots(const struct random_graph *g)
   return false;
 }
 
-/* Tolerance of output k, whose values begin at `at`. */
+/* Tolerance of output k of a float graph. `at`: index of its first value in each reference. */
 static float tolerance_of(const struct subject *s, float *const references[2], int k, long long at,
                         double tolerance)
 {
@@ -292,7 +299,8 @@ static float tolerance_of_strange(const struct subject *s)
   return (float)steps * scale;
 }
 
-/* Tolerance of integer outputs in steps of the output node's scale. */
+/* Tolerance of output k of an integer graph, as a float: a number of quantization steps
+ * (graph_count_steps) times the output's scale. */
 static float tolerance_of_integers(const struct subject *s, int k)
 {
   const double part = .01;
@@ -383,7 +391,7 @@ static void try_graph(uint64_t number, enum graph_format format, struct counts *
     float *references[2] = {
         compute(&s, &s.plain, counts, "1x1/NoCut", &untiled, mafat_kernels_find("avx2"), true),
         compute(&s, &s.plain, counts, "1x1/NoCut", &untiled, mafat_kernels_find("portable"), true)};
-    /* Not in ONNX: there, operators without an integer form are computed in floats. */
+    /* Not for ONNX, where operators without an integer form are computed in floats. */
     if (s.graph.integers && s.graph.for_tflite && references[0] && references[1] &&
         memcmp(references[0], references[1], (size_t)s.n_output * sizeof(float)) != 0)
       fail(counts, &s, "avx2 and portable kernels give different outputs");
@@ -401,7 +409,7 @@ static void try_graph(uint64_t number, enum graph_format format, struct counts *
   close_subject(&s);
 }
 
-/* Prints a graph and writes its file, to look into a failure. */
+/* Prints a graph and, if a path is given, writes its file, to examine a failure. */
 static int print_graph(uint64_t number, enum graph_format format, const char *path)
 {
   struct random_graph g = draw_graph(number, format);

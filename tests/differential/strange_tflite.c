@@ -1,10 +1,10 @@
 /* Writes small TFLite files of one to three operators; a number gives the same file on every
- * machine. Operands fit together, except for one thing in ten or twenty: extents, lists,
- * options, scales or zero points of something else, or meaningless ones. Most files are refused.
- * A file that runs must give TFLite's outputs. Known gaps of TFLite 2.9.0 are not written: TANH
- * after another operator, activations after a transposed convolution, per-row scales of
- * FULLY_CONNECTED. Quotients are not written either: the programs treat NaN differently. Called by
- * random_graphs.c. */
+ * machine. Most operands are valid, but each has a chance of some percent to be wrong: other
+ * extents, lists, options, scales or zero points than its operator expects, or meaningless ones.
+ * Most files are refused. A file that runs must give TFLite's outputs. Known gaps of TFLite
+ * 2.9.0 are not written: TANH after another operator, activations after a transposed
+ * convolution, per-row scales of FULLY_CONNECTED. Nor are divisions, because programs treat NaN
+ * differently. Called by random_graphs.c, which frees the file. */
 #include "formats/tflite/model.h"
 #include "formats/tflite/operators.h"
 #include "tests/differential/graph.h"
@@ -35,7 +35,7 @@ struct author {
   int type; /* element type of maps */
   int n_tensors, n_operators;
   int map;              /* tensor that the next operator reads */
-  struct extents shape; /* its extents, as far as they are known */
+  struct extents shape; /* that tensor's extents, as far as they are known */
 };
 
 typedef struct author author;
@@ -54,7 +54,7 @@ static int pick(author *a, const int *list, int n)
 }
 static bool chance(author *a, int percent) { return test_random_chance(&a->rng, percent); }
 
-/* A value that is probably invalid. */
+/* Draws a value that is usually invalid where it is used. */
 static int strange(author *a)
 {
   return PICK(a, 0, 0, -1, 1, 2, 3, 7, -2, 4096, 1 << 20, INT32_MAX, INT32_MIN);
@@ -93,7 +93,8 @@ static void *own(author *a, int tensor, size_t bytes)
   return a->data[tensor];
 }
 
-/* Sets n scales along a dimension. If n > 1, zero points are those of weights. */
+/* Sets n random scales along a dimension, and zero points: for n > 1, those that weights may
+ * have. */
 static void set_scales(author *a, int tensor, int n, int dimension)
 {
   struct test_tflite_tensor *t = &a->tensors[tensor];
@@ -113,7 +114,8 @@ static void set_scales(author *a, int tensor, int n, int dimension)
   t->dimension = dimension;
 }
 
-/* An operator's output. Extents in the file are arbitrary; readers infer them. */
+/* Adds a tensor for an operator's output. Its extents in the file are arbitrary, because readers
+ * infer them. */
 static int add_map(author *a)
 {
   int tensor = add_tensor(a,
@@ -125,7 +127,7 @@ static int add_map(author *a)
   return tensor;
 }
 
-/* A constant of the maps' type with these extents, or, rarely, others. */
+/* Adds a random constant of the maps' element type with these extents or, rarely, others. */
 static int add_constant(author *a, int rank, const int *extents)
 {
   int32_t list[TEST_TFLITE_RANK];
@@ -147,7 +149,7 @@ static int add_constant(author *a, int rank, const int *extents)
   return tensor;
 }
 
-/* int8 weights may have a scale for each filter. */
+/* Adds a constant as weights. int8 weights may have a scale for each filter. */
 static int add_weights(author *a, int dimension, const int extents[4])
 {
   int tensor = add_constant(a, 4, extents);
@@ -178,8 +180,8 @@ static int add_bias(author *a, int n)
 
 /* ---- operators ---- */
 
-/* Adds an operator with a new output, which the next operator reads. options: number of the
- * options' type in the schema; 0: none. */
+/* Adds an operator and its output, which becomes a->map. options: number of the options' type in
+ * TFLite's schema; 0: none. */
 static struct test_tflite_operator *add(author *a, int code, int options, int n, const int *inputs)
 {
   struct test_tflite_operator *o = &a->operators[a->n_operators++];
@@ -265,7 +267,7 @@ static void connect(author *a)
   option(a, o, 2, 1, PICK(a, 0, 1));
 }
 
-/* Combines the map with a constant or itself, with broadcasting. */
+/* Adds an operator that combines a->map with a constant or with itself, with broadcasting. */
 static void combine(author *a)
 {
   static const struct {
@@ -463,7 +465,7 @@ static void multiply(author *a)
   option(a, o, 1, 1, PICK(a, 0, 0, 1));
 }
 
-/* x * LOGISTIC(x), which readers fuse. */
+/* Adds x * LOGISTIC(x), which importers fuse into one layer. */
 static void swish(author *a)
 {
   int x = a->map;
@@ -474,7 +476,8 @@ static void swish(author *a)
 
 /* ---- files ---- */
 
-/* Adds a float input or output around integers, so that the frames contain floats only. */
+/* Puts QUANTIZE after a float input, or DEQUANTIZE before a float output, so that random_graphs'
+ * frames contain only floats. Returns the float tensor. */
 static int with_floats(author *a, bool in, int map)
 {
   int floats = add_tensor(a, MAFAT_TFLITE_FLOAT32, a->tensors[map].rank, a->tensors[map].shape);

@@ -1,18 +1,21 @@
 /* A file system in memory whose files misbehave: hostile_files FOLDER. Started by
- * tests/faults/hostile_files.sh; needs libfuse3. Words written to its file .control choose how:
+ * tests/faults/hostile_files.sh; needs libfuse3. A text written to its file .control chooses the
+ * misbehaviour:
  *
- *   off              no misbehaviour; counters start at 0
- *   short N          reads return up to N bytes less than requested, but never 0; direct reads
- *                    (past the page cache) lose whole blocks. Drawn for each read.
- *   slow N           reads and writes take up to N ms
- *   at K CHANGE NAME before read K of the file, from 0: shrink (to half), grow, rewrite (other
- *                    bytes), touch or gone changes it; fail makes the read fail
+ *   off              no misbehaviour; all counters are set to 0
+ *   short N          reads return up to N bytes less than requested, but never 0 bytes; direct
+ *                    reads (past the page cache) lose whole blocks. Drawn for each read.
+ *   slow N           each read or write takes a random time of up to N ms
+ *   at K CHANGE NAME changes the file NAME just before its read K, from 0. CHANGE: shrink (to half
+ *                    its size), grow, rewrite (other bytes), touch (only its time), gone (removes
+ *                    it), or fail (the read fails)
  *   full N           the disk is full after N more bytes
- *   nolinks          no file can have two names
+ *   nolinks          a file cannot get a second name
  *
- * Files with final names (no .part, no suffix of six letters) are checked as if power failed
- * after every change: only data covered by fsync remains. .verdict has the number of changes to
- * names and bytes, and of the changes after which a final file was incomplete. */
+ * After every change, the program checks what would remain if the power failed now: only data
+ * covered by fsync. A file is checked if its name is final: without the suffix .part or a suffix
+ * of six letters or digits. The file .verdict has two numbers: changes to names and bytes, and
+ * how many of these changes left a final file incomplete. */
 #define FUSE_USE_VERSION 35
 #include <fuse3/fuse.h>
 
@@ -33,7 +36,7 @@ struct content {
   size_t n, capacity;
 };
 
-/* A file that has names or is open; freed when it has neither. */
+/* A file. It is freed when it has no name left and is not open. */
 struct file {
   int names, opens;
   mode_t mode;
@@ -101,7 +104,7 @@ static void remove_name(struct name *name)
   free_unused(file);
 }
 
-/* ---- what a power failure would leave ---- */
+/* ---- check of the state that a power failure would leave ---- */
 
 static bool is_final(const char *name)
 {
@@ -112,7 +115,8 @@ static bool is_final(const char *name)
            strspn(end + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != 6));
 }
 
-/* Called after each change. A file created under its final name is incomplete until its fsync. */
+/* Called after each change. A file that got its final name before its fsync counts as incomplete
+ * until the fsync. */
 static void judge(void)
 {
   n_changes++;
@@ -145,7 +149,7 @@ static bool resize(struct content *c, size_t n)
   return true;
 }
 
-/* Applies `at K CHANGE NAME`. False: this read fails. */
+/* Applies `at K CHANGE NAME` if it is this read's turn. False: this read must fail. */
 static bool disturb(struct name *name, struct file *file)
 {
   if (faults.at < 0 || strcmp(name ? name->text : "", faults.name) != 0 ||
@@ -161,7 +165,8 @@ static bool disturb(struct name *name, struct file *file)
   return true;
 }
 
-/* Shortens a read by a random number of whole blocks; at least one remains. */
+/* Returns a shorter size for a read: a random number of whole blocks, at least one. Returns n if
+ * that is less than two blocks. */
 static size_t shorten(size_t n, size_t block)
 {
   size_t blocks = n / block, most = (faults.less + block - 1) / block;

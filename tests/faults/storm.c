@@ -1,6 +1,6 @@
-/* Preloaded library: sends SIGALRM every 0.5 ms, with a handler that does nothing, so that
- * waiting calls keep ending with EINTR. The timer belongs to the process: children and executed
- * programs do not inherit it. Used by tests/faults/kills.py. */
+/* Preloaded library: sends the process SIGALRM every 0.5 ms, with a handler that does nothing,
+ * so that waiting system calls keep failing with EINTR. Only this process has the timer: its
+ * children, and programs that it executes, do not. Used by tests/faults/kills.py. */
 #include <signal.h>
 #include <stddef.h>
 #include <time.h>

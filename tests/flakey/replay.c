@@ -1,12 +1,12 @@
 /* Replays a log of dm-log-writes: replay LOG DISK FROM COUNT. Started by tests/flakey/inside.sh.
  *
- * Writes COUNT entries of LOG to DISK, from entry FROM (the first is 0), and prints a line for
- * the last one: "write", "mark NAME", or "end" if there is none. Exit status 1: LOG is not a
- * log, or DISK cannot be written.
+ * Writes COUNT entries of the file LOG to DISK, from entry FROM (the first is 0), and prints a
+ * line for the last of these entries: "write", "mark NAME", or "end" if the log has no such
+ * entry. Exit status 1: LOG is not a log, or DISK cannot be written.
  *
  * The log's format is the kernel's (Documentation/admin-guide/device-mapper/log-writes.rst,
- * drivers/md/dm-log-writes.c): a header sector; then for each entry a sector, which includes a
- * mark's name, and the written sectors. */
+ * drivers/md/dm-log-writes.c): a header sector, then the entries. An entry is a sector that
+ * describes it, which also contains a mark's name, followed by the sectors to write. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>

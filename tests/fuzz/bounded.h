@@ -1,6 +1,7 @@
-/* Checks the memory that a fuzz target allocates between bounded_begin and bounded_end against
- * the limit for its file's size (tests/support/reading.h); aborts above it. Counts through the
- * sanitizer's hooks; without a sanitizer nothing is checked. Included by fuzz targets. */
+/* Measures the memory that a fuzz target allocates between bounded_begin and bounded_end, and
+ * aborts if it is more than the limit for a file of this size (tests/support/reading.h). Counts
+ * through the sanitizer's hooks on malloc and free; without a sanitizer nothing is checked.
+ * Included by fuzz targets. */
 #ifndef MAFAT_TESTS_FUZZ_BOUNDED_H
 #define MAFAT_TESTS_FUZZ_BOUNDED_H
 
@@ -24,7 +25,8 @@ static void bounded_note_malloc(const volatile void *block, size_t bytes)
   if (bounded_now > bounded_most) bounded_most = bounded_now;
 }
 
-/* Also sees frees of memory allocated before bounded_begin, hence the clamp at 0. */
+/* The sanitizer also reports frees of memory that was allocated before bounded_begin, hence the
+ * clamp at 0. */
 static void bounded_note_free(const volatile void *block)
 {
   if (!bounded_counts || !block) return;

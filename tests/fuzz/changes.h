@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-/* how: position (2 bytes), value, action: replaces, removes or inserts a byte. */
+/* Changes one byte of the message as the bytes of `how` say: position (2 bytes), value, and
+ * action: replace, remove or insert the byte. */
 static inline void change_byte(struct test_message *m, const uint8_t *how)
 {
   size_t at = (how[0] + 256 * (size_t)how[1]) % m->n;

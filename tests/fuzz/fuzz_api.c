@@ -1,7 +1,8 @@
 /* libFuzzer target: calls functions of include/mafat.h on a small model that stays open. Three
- * bytes a call: the function and two numbers, often extreme ones. Arrays are exactly as long as
- * the call says, so sanitizers see any access past the end. A failed call must return a code and
- * a one-line message and make nothing. Build with clang -fsanitize=fuzzer,address,undefined. */
+ * input bytes describe a call: the function and two numbers, from which its arguments are made,
+ * often extreme ones. Arrays are exactly as long as the call's arguments say, so sanitizers see
+ * any access past the end. A failed call must return a code and a one-line message, and must not
+ * return an object. Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
@@ -79,7 +80,7 @@ static bool reported(int code, const struct mafat_diagnostic *d)
   return code == MAFAT_OK;
 }
 
-/* ---- calls, of two numbers each ---- */
+/* ---- calls; a and b are the call's two numbers ---- */
 
 static void run_floats(uint8_t a, uint8_t b)
 {
@@ -199,7 +200,7 @@ static void classify(uint8_t a, uint8_t b)
   if (b == 3) mafat_model_rest(model);
 }
 
-/* Fills structs of any size. */
+/* Has the library fill its structs, given any number as a struct's size. */
 static void describe(uint8_t a, uint8_t b)
 {
   size_t bytes = (size_t)a * 3;
@@ -254,13 +255,14 @@ static void ask(uint8_t a, uint8_t b)
   mafat_ranks_report_close(&ranks);
 }
 
-/* Opens a model with options of any size. Bytes past the size must not be read. */
+/* Opens a model. In some calls, its options claim another size; bytes past that size must not be
+ * read. */
 static void open_another(uint8_t a, uint8_t b)
 {
   struct mafat_diagnostic d = {""};
   struct mafat_model_options *o;
   struct mafat_model *other = NULL;
-  /* any version's size is a multiple of 8 */
+  /* in every version of the library, this struct's size is a multiple of 8 */
   size_t bytes = b % 5 == 0 ? (size_t)a * 2 / 8 * 8 : sizeof *o;
   const size_t bytes_of = (size_t)number(b);
   struct mafat_model_options usual = {.size = bytes};
@@ -296,15 +298,15 @@ static void open_another(uint8_t a, uint8_t b)
   free(o);
 }
 
-/* One of the model's two files, and its bytes. */
+/* One of the model's two files, and a copy of its bytes. */
 struct source {
   const struct memory_file *file;
   const void *bytes;
   size_t n;
 };
 
-/* Describes the source as complete, truncated or invalid. Returns the block of memory that *f
- * may point into; the caller frees it. */
+/* Fills *f to describe the source: complete, truncated or in an invalid way, as chosen by `how`.
+ * Returns a block of memory that *f may point into; the caller frees it. */
 static char *give(struct mafat_file *f, const struct source *s, uint8_t how)
 {
   const size_t n = s->n;
@@ -341,7 +343,7 @@ static void run_once(struct mafat_model *m, float outputs[OUTPUTS])
   require(mafat_model_read_output(m, NULL, outputs, OUTPUTS, NULL) == MAFAT_OK);
 }
 
-/* Both models must give the same bits. */
+/* Runs both models: their outputs must have the same bits. */
 static void compare_outputs(struct mafat_model *other)
 {
   float a[OUTPUTS], b[OUTPUTS];
@@ -350,7 +352,7 @@ static void compare_outputs(struct mafat_model *other)
   require(memcmp(a, b, sizeof a) == 0);
 }
 
-/* Opening must succeed if both files are complete. */
+/* Opens the model from two files. This must succeed if both are given completely. */
 static void open_files(uint8_t a, uint8_t b)
 {
   static const struct source sources[2] = {{&cfg_file, cfg_text, sizeof cfg_text - 1},
@@ -378,7 +380,7 @@ static void open_files(uint8_t a, uint8_t b)
   for (int i = 0; i < 2; i++) free(blocks[i]);
 }
 
-/* The output folder does not exist, so no step may write a file. */
+/* Packs into a folder that does not exist, so that no file is written. */
 static void pack(uint8_t a, uint8_t b)
 {
   const char *const pictures[] = {cfg_path};

@@ -1,6 +1,6 @@
-/* libFuzzer target: reads any bytes as a calibration. An accepted one must be usable for
- * predictions and survive writing and reading. Build with clang
- * -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: reads any bytes as a calibration file. Accepted or not, the resulting prices
+ * must be usable for predictions, and nearly the same after writing and reading. Build with
+ * clang -fsanitize=fuzzer,address,undefined. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   struct mafat_diagnostic d = {""};
   struct mafat_calibration c, again;
-  char text[4096], *copy = malloc(size ? size : 1); /* sanitizers guard its end */
+  char text[4096], *copy = malloc(size ? size : 1); /* no spare bytes, for sanitizers */
   memcpy(copy, data, size);
   bounded_begin();
   int code = mafat_calibration_parse(&c, "avx512", "fuzz", copy, size, &d);

@@ -1,5 +1,5 @@
-/* libFuzzer target: reads any bytes as a cfg. A resulting network is checked, planned and laid
- * out. Build with clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: reads any bytes as a Darknet cfg. If that gives a network, checks it, plans
+ * it and makes the plan's memory layout. Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,8 +1,9 @@
-/* libFuzzer target: decodes generated outputs of models. Bytes: head family, input width,
- * height, requested head, options of the detection, classes, boxes, number of changed
- * dimensions; then two bytes a change (dimension, new size); then values, repeated. Decoding
- * must stay within the outputs; results must be finite, sorted and of an existing class. Build
- * with clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: decodes the outputs of a detector, whose shapes and values are made from the
+ * input bytes. The bytes: family of heads, input width, input height, requested head, options of
+ * the detection, classes, boxes, number of changed dimensions; then two bytes for each change
+ * (dimension, new size); then values, which are repeated. Decoding must stay within the outputs;
+ * results must be finite, sorted, and of a class that exists. Build with clang
+ * -fsanitize=fuzzer,address,undefined. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static const double MOST_NUMBERS = 1 << 19;
 
 enum { MAX_OUTPUTS = 14, MAX_TOP = 9 };
 
-/* Positions of the bytes. */
+/* Positions of the input's bytes. Changes and values begin at RECIPE. */
 enum { FAMILY, WIDTH, HEIGHT, HEAD, ASKED, CLASSES, BOXES, CHANGES, RECIPE };
 
 struct model {
@@ -93,11 +94,11 @@ static void change(struct model *m, const uint8_t *how)
   else if (n_dims > 0) dims[how[0] / 16 % n_dims] = sizes[how[1] % SIZES];
   for (int i = 0; i < n_dims; i++)
     if (__builtin_mul_overflow(all, dims[i] ? dims[i] : 1, &all))
-      return; /* readers refuse such sizes */
+      return; /* readers of models refuse such sizes */
   mafat_view_linear(v, n_dims, dims, MAFAT_AXIS_NUMBERS);
 }
 
-/* Makes the model from the bytes. False: too few bytes. */
+/* Makes the model from the input bytes. False: there are too few. */
 static bool make(struct model *m, const uint8_t *bytes, size_t n)
 {
   if (n < RECIPE || n - RECIPE < 2 * (size_t)bytes[CHANGES] + 1) return false;
@@ -119,7 +120,8 @@ static bool make(struct model *m, const uint8_t *bytes, size_t n)
 
 /* ---- values of outputs ---- */
 
-/* Most values are in 0..1; some are like logarithms and pixels of boxes, some are extreme. */
+/* Most values are in 0..1; some are in the range of logarithms or of boxes in pixels; some are
+ * extreme. */
 static float number_of(uint8_t byte)
 {
   static const float others[] = {NAN,          -NAN,          INFINITY,     -INFINITY, 3e38f,
@@ -158,7 +160,7 @@ static void check_detections(const struct model *m, const struct mafat_detect_in
                              const struct mafat_detections *found)
 {
   const struct mafat_decoded *decoded = &m->network.decoded;
-  /* ssd's class is a value of an output, not an index */
+  /* ssd reads the class from a value of an output, so it can be any number */
   bool numbered = decoded->head && strcmp(decoded->head->name, "ssd") == 0;
   require(found->n <= in->most_boxes);
   for (size_t i = 0; i < found->n; i++) {
@@ -211,7 +213,7 @@ static void classify(const struct model *m, uint8_t asked)
   }
 }
 
-/* The decoder uses existing outputs with plausible values. */
+/* Checks the chosen decoder: the outputs that it reads exist, and its numbers are possible. */
 static void check_decoded(const struct model *m)
 {
   const struct mafat_decoded *found = &m->network.decoded;

@@ -1,7 +1,7 @@
-/* libFuzzer target: opens any bytes as a picture for five network inputs: colour, grey, with
- * shrinking allowed, cropped, and one whose size, channels and fit are the last two bytes.
- * Aborts on an impossible placement, a pixel out of range, or an error without a message. Build
- * with clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: opens any bytes as a picture for five network inputs: colour, grey, colour
+ * with shrinking allowed, cropped, and one whose size, channels and fit come from the last two
+ * bytes. Aborts on an impossible placement, a pixel out of range, or an error without a message.
+ * Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -10,15 +10,15 @@
 #include "runner/image/decoder.h"
 #include "runner/image/image.h"
 
-/* Pictures whose decoder needs more memory are not decoded, as a caller with this budget would
- * do. */
+/* Pictures whose decoder needs more memory are not decoded, just as a program with this memory
+ * budget would refuse them. */
 static const size_t BUDGET_BYTES = (size_t)64 << 20;
 
 /* Larger pictures only take longer. */
 static const long long MAX_PIXELS = 16 << 20;
 
-/* Aborts unless the placed picture covers the input if cropped, or else is inside it, and unless
- * its corners map to the picture's corners. */
+/* Aborts if the placed picture does not cover the whole input (cropped) or is not inside the
+ * input (otherwise), or if its corners do not map to the picture's corners. */
 static void check_placement(const struct mafat_placement *p)
 {
   bool crops = p->fit == MAFAT_FIT_CROP;

@@ -1,6 +1,6 @@
-/* libFuzzer target: imports an ONNX file. If the bytes are no ONNX file, they choose a small
- * model of one operator, or a chain of operators, and changes of its bytes
- * (tests/fuzz/changes.h). tests/fuzz/imported.h checks the result. Build with clang
+/* libFuzzer target: imports an ONNX file. If the input is no ONNX file, its bytes choose a small
+ * model (one operator or a chain of operators) and changes of the model's bytes
+ * (tests/fuzz/changes.h). tests/fuzz/imported.h checks the resulting network. Build with clang
  * -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
 enum { MAX_NODES = 5, SEQUENCES = 3 };
 
-/* Chains with their input: one picture or a batch of sequences. */
+/* Chains of operators. Their input is one picture or a batch of sequences. */
 static const struct {
   int rank;
   int64_t dims[4];
@@ -141,8 +141,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   return 0;
 }
 
-/* Mutates a file by its structure. A byte that chooses a model may be replaced by that model's
- * file. */
+/* Mutates an ONNX file field by field. An input whose first byte chooses a model is sometimes
+ * replaced by that model's file. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed)
 {
   if (n >= MAFAT_ONNX_BEGINNING && mafat_onnx_begins((const char *)data))

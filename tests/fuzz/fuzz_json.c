@@ -14,11 +14,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
-/* Drawing takes far longer than reading, so only 1 of DRAWN_OF inputs is drawn, with at most
+/* Drawing takes far longer than reading, so only one in DRAWN_OF inputs is drawn, with at most
  * MOST_DRAWN boxes. */
 enum { MOST_DRAWN = 40, DRAWN_OF = 16 };
 
-/* fontconfig never frees 288 bytes, however often it draws. */
+/* fontconfig allocates 288 bytes once and never frees them. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {

@@ -1,6 +1,6 @@
-/* libFuzzer target: reads an ONNX file. If the bytes are no ONNX file, the first chooses a small
- * valid model and four bytes each describe a change of it (tests/fuzz/changes.h). Build with
- * clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: reads an ONNX file. If the input is no ONNX file, its first byte chooses a
+ * small valid model, and every four bytes after it describe one change of the model's bytes
+ * (tests/fuzz/changes.h). Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static void check_tensor(const struct mafat_onnx *m, const struct mafat_onnx_ten
   require(t->bytes == 0 || t->file > 0 ||
           (t->at <= m->file->bytes && t->bytes <= m->file->bytes - t->at));
   size_t n = t->n < MOST ? (size_t)t->n : MOST;
-  if (t->file > 0) return; /* its file does not exist */
+  if (t->file > 0) return; /* the file that has its values does not exist */
   require(mafat_onnx_tensor_ints(m, t, t->n - n, n, ints, &d) == MAFAT_OK || d.text[0]);
   d.text[0] = 0;
   require(mafat_onnx_tensor_doubles(m, t, t->n - n, n, doubles, &d) == MAFAT_OK || d.text[0]);
@@ -108,8 +108,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   return 0;
 }
 
-/* Mutates a file by its structure. A byte that chooses a model may be replaced by that model's
- * file. */
+/* Mutates an ONNX file field by field. An input whose first byte chooses a model is sometimes
+ * replaced by that model's file. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed)
 {
   if (n >= MAFAT_ONNX_BEGINNING && mafat_onnx_begins((const char *)data))

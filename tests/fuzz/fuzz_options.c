@@ -1,7 +1,7 @@
-/* libFuzzer target: reads lines as words of a command line of run_inference and of mafat_serve,
- * and each line as a search with its parameters. Accepted values must be within the documented
- * ranges. Files are opened only to find out which one has weights. Build with clang
- * -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: reads the input's lines as words of a command line, of run_inference and of
+ * mafat_serve, and each line as the name of a search with its parameters. Accepted values must
+ * be within the documented ranges. Files are opened only to find out which one contains weights.
+ * Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

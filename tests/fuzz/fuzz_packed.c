@@ -1,10 +1,14 @@
-/* libFuzzer target: packs a network, changes the packed file and opens it. Input: a cfg, a NUL,
- * then three bytes a change of the packed file (version 2): position (2), value. Or, after a
- * byte 255: a model kind (0 ONNX, 1 TFLite; 4 * N a generated TFLite model, 4 * N + 2 a random
- * integer one), number of changes, changes, and the model; packed as version 3. Weights are
+/* libFuzzer target: packs a network, changes bytes of the packed file, and opens it. Weights are
  * zeros. Checksums are recomputed after the changes, so that reading gets past them. Each
- * network is packed with float layers and with all possible layers in integers (versions 4 and
- * 5). Build with clang -fsanitize=fuzzer,address,undefined. */
+ * network is packed once with layers in floats and once with all layers in integers that can be.
+ * Build with clang -fsanitize=fuzzer,address,undefined.
+ *
+ * The input is a cfg, a NUL byte, and three bytes for each change of the packed file: position
+ * (2 bytes), value. The file has format version 2, or 4 with integers. Or the input is a byte
+ * 255, a byte for the kind of model, the number of changes, the changes, and the model's file;
+ * the packed file has version 3, or 5 with integers. Kinds: 0 ONNX, 1 TFLite; for kinds from 4
+ * the model is generated and no file follows (4 * N: a TFLite model, 4 * N + 2: a random integer
+ * one). */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +56,8 @@ static void seal_again(char *beginning, const struct mafat_packed *p)
   memcpy(beginning + HEADER_CHECKSUM_AT, &sum, sizeof sum);
 }
 
-/* Positions below 128 are in the header, the others in the index and after it. */
+/* Applies changes of three bytes: position (2 bytes), value. Positions below 128 are in the
+ * header; higher ones are in the index and after it. */
 static void change(char *beginning, const struct mafat_packed *p, const uint8_t *bytes, size_t n)
 {
   for (; n >= 3; bytes += 3, n -= 3) {
@@ -101,7 +106,8 @@ static void write_file(int fd, const char *beginning, const struct mafat_packed 
   require(pwrite(fd, beginning, (size_t)p->data_at, 0) == (ssize_t)p->data_at);
 }
 
-/* Copies the ranges of the embedded graph from the model, the only file. */
+/* Fills the embedded graph's space in the packed file with the byte ranges of the model's only
+ * file that it consists of. */
 static void fill_embedded_graph(char *to, const struct mafat_embedded_graph *e,
                                 const uint8_t *model)
 {
@@ -157,7 +163,7 @@ static char *write_made(unsigned which, size_t *n)
                            n);
 }
 
-/* Lists all layers that can compute with integers, and their inputs, with one scale. */
+/* Lists all layers that can compute with integers, and their inputs, all with the same scale. */
 static struct mafat_activations *list_all(const struct mafat_network *n)
 {
   int n_operators = mafat_network_n_tensors(n);
@@ -182,7 +188,7 @@ static struct mafat_activations *list_all(const struct mafat_network *n)
   return a;
 }
 
-/* Tries the network with integer layers. Modifies the network. */
+/* Packs the network with integer layers, and changes and opens the file. Modifies the network. */
 static void try_activations(struct mafat_network *n, const struct mafat_packed_origin *origin,
                             const uint8_t *model, const uint8_t *changes, size_t n_changes)
 {
@@ -201,7 +207,8 @@ static void try_activations(struct mafat_network *n, const struct mafat_packed_o
   free(a);
 }
 
-/* Tries a model. It may name other files, but no constants are read from them. */
+/* Packs a model, and changes and opens the file. Models that consist of several files are not
+ * packed. */
 static void try_graph(const uint8_t *bytes, size_t n)
 {
   struct mafat_network *network;
@@ -256,7 +263,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   return 0;
 }
 
-/* Mutates the cfg, or the model at the end, or any byte. */
+/* Mutates the cfg, the model at the end, or any byte. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed)
 {
   enum { GRAPH = 255, BEFORE = 3 };

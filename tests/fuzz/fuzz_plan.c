@@ -1,5 +1,6 @@
-/* libFuzzer target: reads any bytes as a plan for three fixed networks. An accepted plan is laid
- * out, written and read back. Build with clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: reads any bytes as a plan for three fixed networks. For an accepted plan,
+ * makes the memory layout, and checks that writing and reading the plan gives it again. Build
+ * with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ static const char *const cfgs[] = {
     "[shortcut]\nfrom=0\n[reorg]\nstride=2\n[convolutional]\nfilters=8\nsize=3\npad=1\n"
     "[upsample]\nstride=2\n[route]\nlayers=-1,3\n[dropout]\n"
     "[convolutional]\nfilters=12\nsize=1\n[yolo]\nclasses=1\nnum=2\n",
-    /* a large map, so that tiles can be many */
+    /* a large map, so that there can be many tiles */
     "[net]\nheight=700\nwidth=900\nchannels=1\n"
     "[convolutional]\nfilters=1\nsize=3\npad=1\n[maxpool]\nsize=3\nstride=1\n[avgpool]\n"
     "[connected]\noutput=10\n[softmax]\n",
@@ -55,7 +56,7 @@ static void check_groups(const struct mafat_network *n, const struct mafat_plan 
   require(at == plan->n_layers);
 }
 
-/* Two plans made from one text divide groups equally. */
+/* Checks that two plans made from one text divide a group in the same way. */
 static void check_cuts(const struct mafat_group *a, const struct mafat_group *b)
 {
   const struct mafat_grid *x = &a->cut.as.grid, *y = &b->cut.as.grid;

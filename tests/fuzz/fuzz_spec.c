@@ -11,7 +11,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
-/* Reads a spec; writing and reading it again gives the same text. */
+/* Reads a plan's text as a spec, which does not depend on a network. Writing and reading it
+ * again must give the same text. */
 static void check_spec(const char *text)
 {
   static char written[1 << 17], twice[1 << 17];

@@ -1,6 +1,7 @@
-/* libFuzzer target: reads and imports a .tflite file. If the bytes are no such file, the first
- * chooses a small valid model (floats, or a random integer one) and three bytes each describe a
- * change of it: position (2), value. tests/fuzz/imported.h checks the result. Build with clang
+/* libFuzzer target: reads and imports a .tflite file. If the input is no such file, its first
+ * byte chooses a small valid model (floats, or a random integer one), and every three bytes
+ * after it describe a change of the model's file: position (2 bytes), value.
+ * tests/fuzz/imported.h checks the resulting network. Build with clang
  * -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
@@ -117,8 +118,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   return 0;
 }
 
-/* Mutates a file by its structure. A byte that chooses a model may be replaced by that model's
- * file. */
+/* Mutates a .tflite file by its structure. An input whose first byte chooses a model is
+ * sometimes replaced by that model's file. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed)
 {
   if (is_file(data, n)) return mutate_flat(data, n, most, seed);

@@ -1,6 +1,7 @@
-/* libFuzzer target: reads frames from a pipe. The first byte chooses y4m, JPEGs or raw frames. A
- * frame is never longer than its buffer, a JPEG ends with FF D9, and a refused one has a
- * one-line message. Build with clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: reads frames from a pipe. The first byte of the input chooses the format:
+ * y4m, JPEG pictures or raw frames. A frame must not be longer than its buffer, a JPEG must end
+ * with FF D9, and a refused frame must have a one-line message. Build with clang
+ * -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
-/* libFuzzer target: reads any bytes as the .weights file of three fixed networks, and as packed
- * files of both versions, with float and narrow weights, whose checksums are recomputed so that
- * reading gets past them. Build with clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: reads any bytes as the .weights file of three fixed networks, and as part of
+ * packed files of format versions 1 and 2, with float and with narrow weights. The packed files'
+ * checksums are recomputed so that reading gets past them. Build with clang
+ * -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ static const char *const cfgs[] = {
     "[net]\nheight=4\nwidth=4\nchannels=2\n"
     "[batchnorm]\n[local]\nfilters=2\nsize=2\nstride=1\n[connected]\nbatch_normalize=1\noutput=9\n"
     "[connected]\noutput=3\n[softmax]\n",
-    /* a detector: a surplus is an error */
+    /* a detector; for it, bytes past the expected end of the file are an error */
     "[net]\nheight=4\nwidth=4\nchannels=1\n[convolutional]\nfilters=6\nsize=1\n[yolo]\nclasses="
     "1\nnum=1\n",
 };
@@ -49,7 +50,8 @@ static void narrow(struct mafat_network *n)
       n->layers[l].weights_type = types[l % 3];
 }
 
-/* Reads the ends of every slice, so that sanitizers see each access. Returns their hash. */
+/* Reads both ends of every slice of weights, so that sanitizers check the bounds. Returns a hash
+ * of the values. */
 static uint64_t touch_slices(struct mafat_weights *w, const struct mafat_network *n)
 {
   uint64_t hash = MAFAT_HASH_START;
@@ -146,7 +148,8 @@ static void put_number(char *beginning, size_t at, uint64_t number)
   memcpy(beginning + at, &number, sizeof number);
 }
 
-/* Version 2: the bytes become weights, or, with as_index, the index. */
+/* Tries a packed file of version 2 that contains the input's bytes as weights or, with as_index,
+ * as the index. */
 static void try_version_2(int fd, const char *path, const struct mafat_network *network,
                           bool as_index, const uint8_t *bytes, size_t n)
 {
@@ -168,7 +171,8 @@ static void try_version_2(int fd, const char *path, const struct mafat_network *
   mafat_packed_close(&p);
 }
 
-/* Version 1: the bytes become weights, or, with as_table, the table and weights. */
+/* Tries a packed file of version 1 that contains the input's bytes as weights or, with as_table,
+ * as the table and as weights. */
 static void try_version_1(int fd, const char *path, const struct mafat_network *network,
                           bool as_table, const uint8_t *bytes, size_t n)
 {
@@ -176,7 +180,7 @@ static void try_version_1(int fd, const char *path, const struct mafat_network *
   const uint32_t version = 1, byte_order = 0x01020304;
   struct mafat_packed *p = lay_out(network);
   size_t table = (size_t)network->n_layers * sizeof *p->entries;
-  /* header and table have one block each in both versions */
+  /* in both versions, the header and the table (or index) take one block each here */
   require(p->data_at == sizeof beginning);
   memset(beginning, 0, sizeof beginning);
   memcpy(beginning, "MAFATPK1", 8);
@@ -196,7 +200,8 @@ static void try_version_1(int fd, const char *path, const struct mafat_network *
   mafat_packed_close(&p);
 }
 
-/* The first byte chooses the version, network, type of weights and what the bytes become. */
+/* Tries a packed file. The first byte chooses its version, its network, its type of weights, and
+ * which part of it the other bytes become. */
 static void try_packed(int fd, const char *path, const uint8_t *bytes, size_t n)
 {
   if (n == 0) return;
