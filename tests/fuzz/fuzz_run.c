@@ -1,6 +1,6 @@
 /* libFuzzer target: the input is a plan, a newline and a cfg. A small network is run twice with
  * random weights: by the plan, and untiled. Both runs use the portable kernels, because
- * sanitizers check only those. The outputs must have equal bits if both plans use the same
+ * the sanitizers check those. The outputs must have equal bits if both plans use the same
  * algorithms; any two NaNs count as equal. If the plan begins with "!", the network's input has
  * values that no picture has (NaN, infinity); the outputs are then decoded but not compared. A
  * third of the models are also opened by descriptor and in memory (ways.h). Build with clang

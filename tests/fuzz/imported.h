@@ -1,6 +1,7 @@
-/* Checks networks imported by fuzz targets. Small ones with one input are run by two plans with
- * the portable kernels, which are instrumented; the bits must be equal. A third of the files are
- * also opened by descriptor and in memory (ways.h). Included by fuzz targets. */
+/* Checks networks that fuzz targets import. A small network with one input is run by two plans,
+ * whose outputs must have the same bits. The runs use the portable kernels, which the sanitizers
+ * check. A third of the files are also opened by descriptor and in memory (ways.h). Included by
+ * fuzz targets. */
 #ifndef MAFAT_TESTS_FUZZ_IMPORTED_H
 #define MAFAT_TESTS_FUZZ_IMPORTED_H
 
@@ -148,7 +149,7 @@ static inline void run_plans(const struct mafat_network *n, const struct way_fil
   close_run(&other);
 }
 
-/* Opens the file in all ways, unless the model is stored in several files. */
+/* Opens the file in all ways of ways.h, unless the model is stored in several files. */
 static inline void check_ways(const struct way_file *f, const struct mafat_network *n,
                               const char *plan)
 {

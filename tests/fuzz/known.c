@@ -1,6 +1,7 @@
-/* For MemorySanitizer: marks memory that the kernel writes as initialized. clang 14 intercepts
- * the names that stat had before glibc 2.33, but not statx, nor system calls without a function
- * in the C library. Linked into MemorySanitizer builds; empty in others. */
+/* For MemorySanitizer: tells it that memory which the kernel wrote is initialized. The sanitizer
+ * of clang 14 intercepts stat and its relatives only under the names that they had before glibc
+ * 2.33. It does not intercept statx, nor system calls that have no function in the C library.
+ * Linked into fuzz targets; empty unless built with MemorySanitizer. */
 #if defined(__has_feature)
 #if __has_feature(memory_sanitizer)
 #include <errno.h>
@@ -44,7 +45,7 @@ int statx(int folder, const char *restrict path, int flags, unsigned mask,
 }
 
 #ifdef __x86_64__
-/* Marks the events and the memory that they read as initialized. */
+/* Marks the events, and the memory that their requests read into, as initialized. */
 static void know_events(const struct io_event *events, long n)
 {
   for (long i = 0; i < n; i++) {
@@ -55,8 +56,8 @@ static void know_events(const struct io_event *events, long n)
   }
 }
 
-/* Replaces syscall(), through which Linux AIO is called. Not all calls pass six arguments; the
- * surplus is ignored. */
+/* Replaces syscall(), through which Linux AIO is called. Always reads six arguments; the kernel
+ * ignores those that a call does not need. */
 __attribute__((no_sanitize("memory"))) long syscall(long number, ...)
 {
   va_list list;

@@ -1,5 +1,6 @@
-/* A memory file with a path, for readers that need one. A target reuses one file, because making
- * one takes longer than reading small inputs. Included by fuzz targets. */
+/* A file in memory that has a path, for functions that read a file by path. A fuzz target makes
+ * one file and reuses it, because making a file takes longer than reading a small input.
+ * Included by fuzz targets. */
 #ifndef MAFAT_TESTS_FUZZ_MEMORY_FILE_H
 #define MAFAT_TESTS_FUZZ_MEMORY_FILE_H
 
@@ -10,11 +11,12 @@
 #include <unistd.h>
 
 struct memory_file {
-  char path[64]; /* "": not made yet */
+  char path[64]; /* "": the file is not made yet */
   int fd;
 };
 
-/* Replaces the content. Returns the path; aborts on failure. */
+/* Replaces the file's content, and makes the file if needed. Returns its path; aborts on
+ * failure. */
 static inline const char *memory_file_write(struct memory_file *f, const void *bytes, size_t n)
 {
   if (!f->path[0]) {

@@ -1,5 +1,6 @@
-/* Steps shared by the mutators: splice, copy, extreme numbers, libFuzzer's own mutation. Called
- * by mutate_text.c, mutate_wire.c, mutate_flat.c and fuzz targets. */
+/* Steps that the mutators share: replace a range of bytes, copy a range, draw an extreme number,
+ * call libFuzzer's own mutation. Called by mutate_text.c, mutate_wire.c, mutate_flat.c and fuzz
+ * targets. */
 #include "tests/fuzz/mutate.h"
 
 #include <stdlib.h>

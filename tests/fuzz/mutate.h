@@ -1,9 +1,9 @@
-/* Structured mutations of a cfg, a plan, a protocol buffer message and a FlatBuffers file, for a
- * target's LLVMFuzzerCustomMutator. Each sometimes calls libFuzzer's own mutation. Included by
- * mutators and fuzz targets.
+/* Mutates inputs of a known structure: a cfg, a plan, a protocol buffer message or a FlatBuffers
+ * file. Called from a fuzz target's LLVMFuzzerCustomMutator. Included by mutators and fuzz
+ * targets.
  *
- * Each changes `data` of n bytes in place, in a buffer of `most` bytes, and returns the new
- * size. */
+ * Each function mutate_... changes the n bytes of `data` in place, in a buffer of `most` bytes,
+ * and returns the new number of bytes. It sometimes calls libFuzzer's own mutation instead. */
 #ifndef MAFAT_TESTS_FUZZ_MUTATE_H
 #define MAFAT_TESTS_FUZZ_MUTATE_H
 
@@ -35,12 +35,14 @@ static inline unsigned mutation_random(struct mutation *m, size_t below)
   return (unsigned)((m->state >> 8) % below);
 }
 
-/* Replaces `gone` bytes at `at` by n bytes, which must not be in the moved part of the data.
- * False: too little space. */
+/* Replaces the `gone` bytes at offset `at` by n bytes. `bytes` must not point to data after the
+ * offset `at`, because that data is moved first. False: too little space. */
 bool mutation_splice(struct mutation *m, size_t at, size_t gone, const void *bytes, size_t n);
-/* The same with n bytes at offset `from` of the data. */
+/* Replaces the `gone` bytes at offset `to` by a copy of the n bytes at offset `from` of the
+ * data. */
 bool mutation_copy(struct mutation *m, size_t to, size_t gone, size_t from, size_t n);
-/* Mutates n bytes with libFuzzer. Returns the new size. */
+/* Mutates n bytes with libFuzzer's own mutation. Returns the new number of bytes, at most
+ * `most`. */
 size_t mutation_scramble(uint8_t *bytes, size_t n, size_t most);
 /* A number that often breaks code: limits of types, powers of two, and their neighbours. */
 long long mutation_number(struct mutation *m);

@@ -1,7 +1,7 @@
 /* Mutates FlatBuffers files without a schema: removes fields, copies values of other fields,
- * changes lengths of vectors. Tables are found by their form: a table begins with its distance
- * from its vtable, the list of field offsets. Called by fuzz_tflite.c and fuzz_packed.c through
- * mutate.h. */
+ * changes lengths of vectors. A table is recognized by its form: it begins with its distance
+ * from its vtable, a list of the offsets of its fields. Called by fuzz_tflite.c and
+ * fuzz_packed.c through mutate.h. Touches only its arguments. */
 #include "tests/fuzz/mutate.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static void put_half(struct mutation *m, size_t at, uint16_t value)
   memcpy(m->data + at, &value, sizeof value);
 }
 
-/* A table and its vtable. */
+/* Offsets of a table and of its vtable (list). */
 struct table {
   size_t at, list;
   unsigned n_fields;
@@ -51,7 +51,8 @@ static bool read_table(const struct mutation *m, size_t at, struct table *t)
   return true;
 }
 
-/* Finds everything that looks like a table and that a word of the file may point to. */
+/* Lists the places that look like a table and that some word of the file may point to. Returns
+ * their number. */
 static size_t list_tables(const struct mutation *m, struct table *tables)
 {
   size_t n = 0;
@@ -62,7 +63,8 @@ static size_t list_tables(const struct mutation *m, struct table *tables)
   return n;
 }
 
-/* Position of a field's entry in the vtable, and of the field. False: the field is absent. */
+/* Finds the offsets of a field's entry in the vtable and of the field. False: the field is
+ * absent. */
 static bool find_field(const struct mutation *m, const struct table *t, unsigned number,
                        size_t *entry, size_t *at)
 {
@@ -72,7 +74,7 @@ static bool find_field(const struct mutation *m, const struct table *t, unsigned
   return offset != 0 && *at + 4 <= m->n;
 }
 
-/* Changes a vector's length, an element, or one byte. */
+/* Changes a vector's length, or one of its elements, as if each had 4 bytes. */
 static bool change_vector(struct mutation *m, size_t at)
 {
   size_t vector = at + word_at(m, at);
@@ -88,7 +90,7 @@ static bool change_vector(struct mutation *m, size_t at)
   return true;
 }
 
-/* Replaces a vector by a longer or shorter copy at the file's end. */
+/* Writes a longer or shorter copy of a vector at the file's end and makes the field point to it. */
 static bool move_vector(struct mutation *m, size_t at)
 {
   size_t vector = at + word_at(m, at);
@@ -110,8 +112,9 @@ static bool move_vector(struct mutation *m, size_t at)
   return true;
 }
 
-/* Reduces a dimension, and a vector of as many bytes, which may be the tensor's data. Otherwise
- * the file would be refused for its size only. */
+/* Reduces a dimension of a tensor's shape, and shortens a vector that has as many bytes as the
+ * shape needs and so may be the tensor's data. If only the shape changed, the file would be
+ * refused because of its size. */
 static bool change_shape(struct mutation *m, size_t at)
 {
   enum { MOST_RANK = 5, MOST_NUMBER_BYTES = 4 };

@@ -14,7 +14,8 @@ enum { MOST_PARTS = 400 };
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-/* Changes a number by 1, by a factor of 2 or to an extreme one. False: there is none. */
+/* Changes a number in the text by 1, by a factor of 2, or to an extreme number. False: the text
+ * has no number. */
 static bool change_number(struct mutation *m)
 {
   if (m->n == 0) return false;
@@ -71,7 +72,7 @@ static const char *const lines[] = {
     "=\n",
 };
 
-/* Divides the text into sections or lines. Returns their number. */
+/* Divides the text into sections or lines. Returns the number of parts. */
 static size_t divide(const struct mutation *m, bool into_sections, struct part *parts)
 {
   size_t count = 0;
@@ -90,7 +91,7 @@ static bool put_text(struct mutation *m, const struct part *parts, size_t count,
   return mutation_splice(m, k == count ? m->n : parts[k].at, 0, text, strlen(text));
 }
 
-/* Copies, removes or moves a section or line. */
+/* Copies, removes or moves a section (of_sections) or a line. */
 static bool move_part(struct mutation *m, bool of_sections)
 {
   struct part parts[MOST_PARTS];
@@ -138,7 +139,7 @@ static bool is_boundary(uint8_t c)
   return c == '/' || c == ':' || c == ',' || c == '(' || c == ')' || c == 'x';
 }
 
-/* Chooses text from one boundary to a later one. */
+/* Chooses a part of the plan's text that begins and ends at boundaries of words. */
 static struct part choose_words(struct mutation *m)
 {
   size_t at = mutation_random(m, m->n), end = at + 1;

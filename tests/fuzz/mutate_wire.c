@@ -1,21 +1,21 @@
-/* Mutates protocol buffer messages: removes, copies and moves fields and changes values. Lengths
- * of the enclosing messages are corrected, so that the changed field is read. Called by fuzz
- * targets through mutate.h. */
+/* Mutates protocol buffer messages: removes, copies and moves fields and changes their values.
+ * Corrects the lengths of all messages that enclose a changed field, so that readers still find
+ * it. Called by fuzz targets through mutate.h. Touches only its arguments. */
 #include "tests/fuzz/mutate.h"
 
 #include <string.h>
 
 enum { MOST_FIELDS = 200, MOST_DEPTH = 12, VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 
-/* Offsets of a field and of its content. */
+/* Offsets of a field and of its parts. */
 struct field {
   unsigned type;
-  size_t at, end;        /* including the tag */
-  size_t length_at;      /* WIRE_BYTES: offset of the length */
+  size_t at, end;        /* at: offset of the tag; end: offset after the field */
+  size_t length_at;      /* WIRE_BYTES only: offset of the length */
   size_t payload;
 };
 
-/* Returns the encoded size in bytes; 0: not a varint. */
+/* Reads a varint. Returns the number of its bytes; 0: the bytes are not a varint. */
 static size_t read_varint(const uint8_t *data, size_t n, uint64_t *value)
 {
   *value = 0;
@@ -58,7 +58,8 @@ static bool read_field(const uint8_t *data, size_t at, size_t end, struct field 
   return bytes > 0 && bytes <= left;
 }
 
-/* Lists the fields in [at, end). Returns their number; 0: the bytes are not a message. */
+/* Lists the fields between offsets `at` and `end`. Returns their number; 0: the bytes are no
+ * message. */
 static size_t list_fields(const uint8_t *data, size_t at, size_t end, struct field *fields)
 {
   size_t n = 0;
@@ -69,7 +70,7 @@ static size_t list_fields(const uint8_t *data, size_t at, size_t end, struct fie
   return n;
 }
 
-/* A field and the fields that enclose it. */
+/* A field and the fields that enclose it, from the outermost. */
 struct path {
   struct field around[MOST_DEPTH], field;
   struct field beside; /* another field of the same message */
@@ -84,7 +85,8 @@ static bool find(struct mutation *m, struct path *p)
     size_t n = list_fields(m->data, at, end, fields);
     if (n == 0) return false;
     p->field = fields[mutation_random(m, n)];
-    if (mutation_random(m, 2)) /* the largest of three: more often the graph than a version */
+    if (mutation_random(m, 2)) /* the largest of three fields: then the field is more often the
+                                * model's graph than its version */
       for (int i = 0; i < 2; i++) {
         const struct field *other = &fields[mutation_random(m, n)];
         if (other->end - other->at > p->field.end - p->field.at) p->field = *other;
@@ -111,7 +113,7 @@ static void correct_lengths(struct mutation *m, const struct path *p, long more)
     size_t n = write_varint(length, (uint64_t)((long)(f->end - f->payload) + more)),
            before = f->payload - f->length_at;
     if (!mutation_splice(m, f->length_at, before, length, n))
-      return; /* leaves the message damaged */
+      return; /* no space for a longer length; leaves the message damaged */
     more += (long)n - (long)before;
   }
 }
@@ -190,7 +192,7 @@ static bool change_value(struct mutation *m, const struct field *f)
   }
 }
 
-/* Resizes a field's content to `want` bytes, filled with zeros. */
+/* Resizes a field's content to `want` bytes. Added bytes are zeros. */
 static bool resize_bytes(struct mutation *m, const struct field *f, size_t want)
 {
   static const uint8_t zeros[1024];
@@ -202,8 +204,8 @@ static bool resize_bytes(struct mutation *m, const struct field *f, size_t want)
   return done && mutation_splice(m, f->length_at, f->payload - f->length_at, length, n);
 }
 
-/* Changes a dimension of the enclosing tensor, and the size of its data. Otherwise the file
- * would be refused for its size only. */
+/* Changes a dimension of the tensor that encloses the field, and resizes the tensor's data
+ * accordingly. If only the dimension changed, the file would be refused because of its size. */
 static bool change_dimension(struct mutation *m, const struct path *p)
 {
   enum { DIMS = 1 << 3 | VARINT, RAW_DATA = 9 << 3 | WIRE_BYTES };
@@ -223,7 +225,7 @@ static bool change_dimension(struct mutation *m, const struct path *p)
   uint8_t value = few[mutation_random(m, sizeof few)];
   size_t bytes = raw->end - raw->payload,
          want = old && old <= bytes ? bytes / (size_t)old * value : bytes;
-  /* the later field first: offsets before a change stay valid */
+  /* changes the later field first, so that the offsets of the earlier one stay valid */
   bool data_first = raw->at > dim->at;
   return (!data_first || resize_bytes(m, raw, want)) &&
          mutation_splice(m, dim->payload, dim->end - dim->payload, &value, 1) &&
@@ -241,11 +243,11 @@ static bool change(struct mutation *m)
   case 0: done = mutation_splice(m, f->at, f->end - f->at, NULL, 0); break;
   case 1: done = mutation_copy(m, b->at, 0, f->at, f->end - f->at); break;
   case 2: done = mutation_copy(m, f->at, f->end - f->at, b->at, b->end - b->at); break;
-  case 3: /* the content of another field of this type */
+  case 3: /* take the content of another field of this type */
     done = f->type == b->type && mutation_copy(m, f->length_at, f->end - f->length_at, b->length_at,
                                                b->end - b->length_at);
     break;
-  case 4: /* another field of the same type */
+  case 4: /* give the field another number, with the same type */
     m->data[f->at] = (uint8_t)((1 + mutation_random(m, 15)) << 3 | f->type);
     done = f->length_at == f->at + 1;
     break;

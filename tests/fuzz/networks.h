@@ -1,4 +1,5 @@
-/* Makes fixed networks from cfgs, for fuzz targets. Included by fuzz targets. */
+/* Makes fixed networks from the texts of cfgs, and aborts a fuzz target whose check fails.
+ * Included by fuzz targets, imported.h and ways.h. */
 #ifndef MAFAT_TESTS_FUZZ_NETWORKS_H
 #define MAFAT_TESTS_FUZZ_NETWORKS_H
 
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Aborts unless it holds; libFuzzer then saves the input. */
+/* Aborts if the condition is false; libFuzzer then saves the input. */
 static inline void require(bool holds)
 {
   if (!holds) abort();

@@ -1,5 +1,6 @@
-/* Opens a model by path, by descriptor and in memory. All three must accept the same files, fail
- * with the same messages and compute the same bits. Included by fuzz targets and imported.h. */
+/* Opens a model in three ways: by path, by descriptor and in memory. All three must accept the
+ * same files, fail with the same messages and compute the same bits. Included by fuzz targets
+ * and imported.h. */
 #ifndef MAFAT_TESTS_FUZZ_WAYS_H
 #define MAFAT_TESTS_FUZZ_WAYS_H
 
@@ -15,13 +16,14 @@
 
 enum open_way { WAY_PATH, WAY_DESCRIPTOR, WAY_MEMORY, N_WAYS };
 
-/* True for a third of the inputs, since it takes time. */
+/* True for a third of the inputs, because opening a model in all ways takes time. */
 static inline bool way_is_in_turn(size_t n)
 {
   return n % 3 == 0;
 }
 
-/* A file, and its bytes at block + 1: misaligned, and without spare bytes at the end. */
+/* A file, and a copy of its n bytes that begins at block + 1: misaligned, and without spare
+ * bytes at the end, so that sanitizers see reads past it. */
 struct way_file {
   const char *path;
   int fd;
@@ -42,7 +44,8 @@ static inline void way_file_free(struct way_file *f)
   free(f->block);
 }
 
-/* How the file is passed to the library. The path also names it in messages. */
+/* Describes the file for the library, to be opened in the given way. In all ways, its path names
+ * it in messages. */
 static inline struct mafat_file way_file_as(const struct way_file *f, enum open_way way)
 {
   struct mafat_file file = {.size = sizeof file, .path = f->path};
@@ -88,8 +91,8 @@ static inline uint64_t way_hash(const struct mafat_network *n)
   return mafat_packed_network_hash(n, MAFAT_PACKED_GRAPH_VERSION);
 }
 
-/* True if a difference is allowed: in memory a model has no folder, so it may be refused if it
- * names other files. */
+/* True if opening in this way may give another result than opening by path: a model in memory
+ * has no folder, so it may be refused if it names other files. */
 static inline bool way_may_differ(enum open_way way, const struct way_result *r,
                                   const struct mafat_network *by_path)
 {
@@ -120,7 +123,8 @@ struct way_run {
   size_t n;
 };
 
-/* Sets all inputs from one array, which must stay until the run. The caller frees it. */
+/* Sets all inputs of the model from one array and returns it. It must stay until
+ * the run; the caller frees it. */
 static inline float *way_set_inputs(struct mafat_model *m)
 {
   struct mafat_port_facts f = {.size = sizeof f};
@@ -153,7 +157,7 @@ static inline struct mafat_model_options way_options(const char *plan)
       .cpu = "portable", .algorithm = "direct", .floats_only = true, .decode = "none"};
 }
 
-/* weights: NULL if the model contains them. */
+/* Opens a model in one way and runs it. weights: NULL if the model's file contains them. */
 static inline struct way_result way_run(struct way_run *run, const struct way_file *model,
                                         const struct way_file *weights, enum open_way way,
                                         const char *plan)
@@ -175,13 +179,13 @@ static inline struct way_result way_run(struct way_run *run, const struct way_fi
   return r;
 }
 
-/* True for equal bits, or two NaN with any bits. */
+/* True if both floats have the same bits, or if both are NaN. */
 static inline bool way_is_same_float(const float *a, const float *b)
 {
   return memcmp(a, b, sizeof *a) == 0 || (isnan(*a) && isnan(*b));
 }
 
-/* Runs a small model in all ways. */
+/* Runs a small model after opening it in each way, and compares the results. */
 static inline void way_check_runs(const struct way_file *model, const struct way_file *weights,
                                   const char *plan)
 {
@@ -196,7 +200,8 @@ static inline void way_check_runs(const struct way_file *model, const struct way
   for (enum open_way way = WAY_PATH; way < N_WAYS; way++) free(runs[way].outputs);
 }
 
-/* Compares dry runs and packing. The plan is fixed, because a search would take longest. */
+/* Makes a dry run and packs in each way, and compares the results. The plan is fixed, because
+ * searching for one would take most of the time. */
 static inline void way_check_queries(const struct way_file *model, const struct way_file *weights)
 {
   struct way_result queries[N_WAYS] = {{.code = 0}}, packs[N_WAYS] = {{.code = 0}};

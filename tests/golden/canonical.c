@@ -35,7 +35,7 @@ void golden_say(struct golden_text *text, const char *format, ...)
   va_start(args, format);
   int length = vsnprintf(line, sizeof line, format, args);
   va_end(args);
-  if (length >= MAX_LINE) abort(); /* no line is so long */
+  if (length >= MAX_LINE) abort(); /* no line can be that long */
   put(text, line, (size_t)length);
 }
 
@@ -160,8 +160,8 @@ static int write_steps(struct golden_text *t, const struct golden_case *c)
 
 /* ---- the arena ---- */
 
-/* Times: the step at position k of the execution order runs at time 2k + 1, its separate Winograd
- * transform at 2k. The network's input is alive from 0. */
+/* Times in lifetimes: the step at position k of the execution order runs at time 2k + 1, and its
+ * separate Winograd transform, if any, at time 2k. The network's input is alive from time 0. */
 static void write_life(struct golden_text *t, const struct mafat_buffer *b)
 {
   if (b->first > b->last) golden_say(t, ", never alive");
@@ -254,7 +254,8 @@ static int write_reads(struct golden_text *t, const struct golden_case *c)
 
 /* ---- costs ---- */
 
-/* Multiply-adds: "again": computed more than once; "padded": including padding of the kernels. */
+/* Writes numbers of multiply-adds. "again": computed more than once; "padded": including those
+ * that kernels do on padding. */
 static void write_macs(struct golden_text *t, const struct golden_case *c)
 {
   const struct mafat_layout *layout = c->layout;

@@ -12,12 +12,13 @@
 #include <stdio.h>
 
 enum golden_aspect {
-  /* text, groups with layers and bounds, order; each layer's algorithm and weight placement */
+  /* the plan's text, groups with layers and bounds, execution order; algorithm and weight
+   * placement of each layer */
   GOLDEN_PLAN,
   GOLDEN_STEPS, /* steps of the schedule, in order */
   /* buffers with bytes, offsets and lifetimes; maps with their position in a buffer */
   GOLDEN_ARENA,
-  GOLDEN_READS, /* reads of the weights file, in order; size of the ring */
+  GOLDEN_READS, /* reads of the weights file, in order; size of the ring buffer */
   /* multiply-adds, predicted bytes without the process footprint, ms at built-in prices */
   GOLDEN_COST,
   GOLDEN_N_ASPECTS
@@ -26,7 +27,7 @@ enum golden_aspect {
 /* "plan", "steps", "arena", "reads" or "cost". */
 const char *golden_aspect_name(enum golden_aspect aspect);
 
-/* Destination of text, which is hashed and, if `show` is not NULL, written there. */
+/* Destination of a text: the text is hashed and, if `show` is not NULL, also written there. */
 struct golden_text {
   uint64_t hash; /* GOLDEN_HASH_START at first */
   FILE *show;
@@ -35,7 +36,7 @@ struct golden_text {
 void golden_say(struct golden_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A plan and what was made from it. */
+/* A plan, its network and layout, and the prices that predict its time. */
 struct golden_case {
   const struct mafat_network *network;
   const struct mafat_plan *plan;

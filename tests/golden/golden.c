@@ -1,7 +1,7 @@
 /* Prints golden hashes of a network: a line for each of its 21 plans, with a hash for each
- * aspect (canonical.h), one for the plans that searches find, one for the output bits.
- * tests/golden/run.sh compares the lines with golden.txt. Reads the network; makes files in memory
- * (memfd_create). */
+ * aspect (canonical.h); a line for the plans that searches find; and a line for the bits of the
+ * outputs. tests/golden/run.sh compares the lines with golden.txt. Reads the cfg; makes files in
+ * memory (memfd_create). */
 #include "formats/darknet/darknet.h"
 #include "predictor/planning/planning.h"
 #include "tests/golden/canonical.h"
@@ -55,7 +55,7 @@ static int write_case(const struct golden_case *c, enum golden_aspect only, FILE
   return code;
 }
 
-/* Makes the plan and writes it. *refused: the network cannot have this plan. */
+/* Makes the plan and writes it. *refused is set if the network cannot have this plan. */
 static int write_plan(struct session *s, const struct golden_request *r, enum golden_aspect only,
                       FILE *show, bool *refused)
 {

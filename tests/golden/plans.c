@@ -16,8 +16,9 @@ enum origin {
   FASTEST
 };
 
-/* Capitals in texts are replaced by numbers: A and B by layers at a third and two thirds of the
- * network, L by the last layer, Y, Z and X by rows and a column of the output of A's group. */
+/* Capital letters in texts are replaced by numbers: A and B by the layers at a third and two
+ * thirds of the network, L by the last layer, Y and Z by rows and X by a column of the output of
+ * A's group. */
 static const struct golden_entry {
   enum origin origin;
   const char *text;

@@ -7,8 +7,8 @@
 
 enum { GOLDEN_N_PLANS = 21, GOLDEN_PLAN_ROOM = 8192 };
 
-/* Pareto fronts for both kinds of weights: Darknet's with one thread, packed ones with up to
- * two. */
+/* Pareto fronts for both kinds of weights files: Darknet's with one thread, packed ones with up
+ * to two threads. */
 struct golden_searches {
   const struct mafat_network *network;
   struct mafat_calibration calibration; /* the portable level's built-in prices */
@@ -23,10 +23,10 @@ void golden_searches_close(struct golden_searches *s);
 struct golden_request {
   char text[GOLDEN_PLAN_ROOM];
   struct mafat_plan_options options;
-  bool runs; /* the plan is also run; all such runs give the same bits */
+  bool runs; /* the plan is also run; all plans that are run give the same output bits */
 };
 
-/* Returns MAFAT_OK, MAFAT_ENOMEM or MAFAT_ELIMIT. */
+/* Makes the request for plan `number`, from 0. Returns MAFAT_OK, MAFAT_ENOMEM or MAFAT_ELIMIT. */
 int golden_request_make(struct golden_request *r, int number, const struct golden_searches *s,
                         struct mafat_diagnostic *d);
 /* Makes the request for a plan with a fixed text, which needs no search. False: plan `number` has

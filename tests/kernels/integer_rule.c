@@ -298,7 +298,7 @@ static int32_t twice_reciprocal(int32_t a)
 
 enum { FUNCTION_BITS = 4, SOFTMAX_BITS = 5, SUM_BITS = 12 };
 
-/* The smallest input, in quantization steps, that does not fit in Qn. */
+/* Limit for inputs, in quantization steps: inputs below it fit in Qn after rescaling. */
 static int input_radius(int n, int shift)
 {
   return (int)floor(((1 << n) - 1) * ldexp(1, 31 - n - shift));

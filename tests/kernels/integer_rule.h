@@ -15,14 +15,14 @@
 
 /* ---- requantisation ---- */
 
-/* A real factor: multiplier * 2^(shift - 31), with multiplier 0 or 2^30 ... 2^31 - 1. */
+/* A real factor, multiplier * 2^(shift - 31). The multiplier is 0 or in 2^30 ... 2^31 - 1. */
 struct mafat_rule_scale {
   int32_t multiplier;
   int shift; /* -31 ... 30 */
 };
 
-/* An output's zero point and its smallest and largest value: limits of the type or of a fused
- * activation. */
+/* An output's zero point, and its smallest and largest value: the limits of its type or of its
+ * fused activation. */
 struct mafat_rule_output {
   int zero, least, most;
 };
@@ -51,7 +51,7 @@ int mafat_rule_add_even(int x, float x_factor, int z, float z_factor, struct maf
 int mafat_rule_multiply_even(int x, int z, float factor, struct mafat_rule_output out);
 int mafat_rule_prelu_even(int x, float x_factor, int z, float factor, struct mafat_rule_output out);
 
-/* ---- maps: rows of columns of channels ---- */
+/* ---- maps: stored row by row; a row has pixels, a pixel has channels ---- */
 
 struct mafat_rule_map {
   const int16_t *at;
