@@ -1,5 +1,5 @@
-/* Covers api/{model, unfit}.c. Like a program outside the project, it uses the public header: it
- * opens a model, runs it on floats and on a picture, and reads the results. */
+/* Covers api/{model, unfit}.c: like a program outside the project, uses the public header to open
+ * a model, run it on floats and on a picture, and read the results. */
 #include "include/mafat_plan.h"
 
 #include "tests/support/picture_writer.h"

@@ -1,5 +1,5 @@
-/* Covers search/best/depthwise.c, which chooses a plan's words dw(ROWS:LAYER,...): how many rows of
- * a depthwise layer are computed at a time inside the 1x1 convolution that reads it. The words that
+/* Covers search/best/depthwise.c: it chooses a plan's words dw(ROWS:LAYER,...), how many rows of a
+ * depthwise layer are computed at a time inside the 1x1 convolution that reads it. The words that
  * it chooses save time or bytes. */
 #include <check.h>
 #include <math.h>

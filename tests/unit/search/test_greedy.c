@@ -1,4 +1,4 @@
-/* Covers search/greedy/greedy.c, the search of the MAFAT paper: the order in which it tries plans,
+/* Covers search/greedy/greedy.c: the search of the MAFAT paper, the order in which it tries plans,
  * its choices for the budgets of the paper's Table 1, and its choices for other networks. */
 #include "predictor/planning/planning.h"
 #include "search/greedy/greedy.h"

@@ -1,5 +1,5 @@
-/* Covers search/ranks/sharing.c, DeeperThings' integer programs (Stahl 2024, chapter 5), which
- * divide a network between devices (ranks): the thesis's example by hand, its Table 5.1 for four
+/* Covers search/ranks/sharing.c: DeeperThings' integer programs (Stahl 2024, chapter 5), which
+ * divide a network between devices (ranks). The thesis's example by hand, its Table 5.1 for four
  * networks, and the smallest exchange compared with that of all combinations of schemes. */
 #include "search/ranks/sharing.h"
 
