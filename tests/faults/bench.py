@@ -164,7 +164,7 @@ def answer(text):
     if text.startswith(b"{"):
         told = json.loads(text)
         return [told[key] for key in ("image", "network", "inputs", "outputs", "detections")]
-    lines = [re.sub(rb" in [0-9.]+ ms| [0-9]+\.[0-9]+", b"", line) for line in text.splitlines()]
+    lines = [re.sub(rb" in [0-9.]+ ms| of [0-9.]+(?= MiB)| [0-9]+\.[0-9]+", b"", line) for line in text.splitlines()]
     predicted = [line for line in lines if line.startswith((b"inputs ", b"outputs ", b"plan ", b"work "))]
     return predicted or lines
 
