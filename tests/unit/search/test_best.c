@@ -351,8 +351,9 @@ static size_t budget_at(const struct mafat_front *f, int i)
   return least + (most - least) / (BUDGETS - 1) * (size_t)i;
 }
 
-/* With plan_seconds -1 a search takes the first plan that it finds. That plan fits the budget, has
- * the predicted bytes and time, and is at most 1.3 times as slow as the best plan. */
+/* With plan_seconds -1 a search takes the first plan that it finds for each number of threads.
+ * These plans fit the budget and have the predicted bytes and time, and the fastest is at most 1.3
+ * times as slow as the best plan. */
 START_TEST(the_first_plan_is_within_its_budget)
 {
   char cfg[TEST_CFG_ROOM];
@@ -364,8 +365,10 @@ START_TEST(the_first_plan_is_within_its_budget)
     s.request.budget_bytes = budget_at(all, i);
     struct mafat_front *f = find_front(&s);
     const struct mafat_candidate *best = mafat_front_within(all, s.request.budget_bytes);
+    /* a plan for each number of threads may be listed; the last is the fastest, which runs */
     for (int k = 0; k < f->n; k++)
-      if (f->list[k].charge_bytes > s.request.budget_bytes || f->list[k].ms > 1.3 * best->ms)
+      if (f->list[k].charge_bytes > s.request.budget_bytes ||
+          (k == f->n - 1 && f->list[k].ms > 1.3 * best->ms))
         test_fail_case(cfg, text_of(&f->list[k]), "%zu bytes of %zu, %g ms, the best has %g",
                        f->list[k].charge_bytes, s.request.budget_bytes, f->list[k].ms, best->ms);
     if (f->n) check_front(&s, f, cfg);
