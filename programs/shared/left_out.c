@@ -1,6 +1,6 @@
 /* Replaces functions that libraries would link into a static program although none of its code
  * needs them (Makefile: LEFT_OUT). Their code would be a large part of the program's file, and
- * the memory cgroup of whoever starts the program is charged for that file's pages. */
+ * the memory cgroup in which the program starts is charged for that file's pages. */
 #include <stdlib.h>
 
 int mafat_scan_nothing(const char *text, const char *format, ...);
