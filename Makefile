@@ -77,7 +77,10 @@ $(call once,STATIC STATIC_PIE)
 PLACELESS := $(if $(filter 1,$(STATIC_PIE)),-fPIE)
 ALONE := $(if $(PLACELESS),$(pack),-static)
 # Library functions that are linked statically and never called: 5 % of the program's file.
-LEFT_OUT := -Wl,--defsym=__isoc99_sscanf=mafat_scan_nothing $(addsuffix =mafat_never_called,$(addprefix -Wl$(comma)--defsym=,png_destroy_write_struct png_save_uint_32 png_free_buffer_list jinit_1pass_quantizer jinit_2pass_quantizer jinit_merged_upsampler))
+NEVER_CALLED := png_destroy_write_struct png_save_uint_32 png_free_buffer_list jinit_1pass_quantizer \
+  jinit_2pass_quantizer jinit_merged_upsampler
+LEFT_OUT := -Wl,--defsym=__isoc99_sscanf=mafat_scan_nothing \
+  $(addsuffix =mafat_never_called,$(addprefix -Wl$(comma)--defsym=,$(NEVER_CALLED)))
 TABLES_LEFT_OUT := -Wl,-T,programs/shared/left_out.ld
 whole = $(if $(filter 1,$(STATIC)),$(ALONE) $(LEFT_OUT) $(if $(ORDER),$(if $(findstring left_out.ld,$(LDFLAGS)),,$(TABLES_LEFT_OUT))))
 # A stamp file that changes only with the detected features. Objects that use a feature and all
