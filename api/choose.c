@@ -2,6 +2,7 @@
  * may run plans to time them. Allocates the choice, which mafat_choice_close frees. */
 #include "api/choose.h"
 
+#include "base/blocks.h"
 #include "base/part.h"
 #include "formats/darknet/darknet.h"
 #include "formats/darknet/fork.h"
@@ -213,8 +214,8 @@ static bool pays(const struct mafat_choice_request *r, const struct mafat_candid
 {
   if (r->plan_seconds < 0 || r->plan_seconds > 0) return r->plan_seconds > 0;
   double runs = r->runs > 1 ? r->runs : 1;
-  int n_searches = 1;
-  for (int threads = r->search.most_threads; threads > 1; threads /= 2) n_searches++;
+  int n_searches = 1, most = r->search.most_threads; /* of threads, as in search/best/best.c */
+  for (int threads = 1; threads < most; threads = mafat_min(2 * threads, most)) n_searches++;
   return runs * found->ms * GAIN > n_searches * r->search.n_layers * MS_OF_A_LAYER;
 }
 

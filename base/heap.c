@@ -165,8 +165,10 @@ static void *take_large(struct mafat_heap *heap, size_t bytes)
       !mafat_allowance_take(heap->allowance, 1, pages_of(before + bytes)))
     return NULL;
   struct mapping *m = map(&heap->large, before + bytes);
-  if (!m) mafat_allowance_give(heap->allowance, pages_of(before + bytes));
-  if (!m) return NULL;
+  if (!m) {
+    mafat_allowance_give(heap->allowance, pages_of(before + bytes));
+    return NULL;
+  }
   struct heap_block *b = (struct heap_block *)(m + 1);
   *b = (struct heap_block){N_SIZES, bytes};
   heap->in_large += pages_of(m->bytes);
@@ -183,8 +185,10 @@ static void *cut(struct mafat_heap *heap, size_t number)
                      : pages_of(m->written + all) - pages_of(m->written);
   if (!mafat_allowance_take(heap->allowance, 1, more)) return NULL;
   if (full) m = map(&heap->chunks, CHUNK);
-  if (!m) mafat_allowance_give(heap->allowance, more);
-  if (!m) return NULL;
+  if (!m) {
+    mafat_allowance_give(heap->allowance, more);
+    return NULL;
+  }
   struct heap_block *b = (struct heap_block *)((char *)m + m->written);
   m->written += all;
   *b = (struct heap_block){number, bytes};

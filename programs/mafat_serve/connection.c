@@ -429,7 +429,6 @@ static ssize_t next_piece(const struct mafat_connection *c, char piece[PIECE])
 /* Closes the connection or goes on with the next request, which may have been received already. */
 static void finish_answer(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
-  c->n_answered++;
   if (!c->fixed && !leave_body(c, pool)) c->closes = true;
   if (c->closes) {
     shutdown(c->fd, SHUT_WR);
@@ -465,7 +464,6 @@ void mafat_connection_begin(struct mafat_connection *c, struct mafat_connection_
   c->spare = spare;
   c->closes = c->gone = c->expects = c->only_head = false;
   c->keeps = true;
-  c->n_answered = 0;
   c->have = 0;
   c->job.state = MAFAT_JOB_IDLE;
   pool->accepted++;

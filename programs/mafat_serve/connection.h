@@ -35,7 +35,6 @@ struct mafat_connection {
   double due_ms;       /* order among connections that wait for memory */
   struct mafat_room_claim claim; /* memory for the body, then for the answer */
   size_t got;          /* bytes of the body stored so far, of job.body_bytes */
-  int n_answered;
   struct mafat_job job;
   /* The answer: head, then `fixed` or the first bytes of body_fd. The text of an error is part of
    * head. */

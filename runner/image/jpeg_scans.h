@@ -40,7 +40,7 @@ int mafat_jpeg_refuse_work(const char *name, int width, int height, struct mafat
  * coding; MCUs of more than 10 blocks; scans that repeat data or lack data that later scans need;
  * low frequencies that no scan gives in full (libjpeg smooths them). MAFAT_EFORMAT: there is no end
  * marker, and coefficients are missing, so the file is truncated. MAFAT_EUNSUPPORTED: more than
- * MAFAT_JPEG_SCANS scans, or too much work. MAFAT_EIO, MAFAT_ENOMEM, MAFAT_ECANCELED. *out is NULL
+ * MAFAT_JPEG_SCANS scans, or too much work. MAFAT_EIO, MAFAT_ENOMEM. *out is NULL
  * after a failure. `name` and `source` must stay valid until mafat_jpeg_scans_close. */
 int mafat_jpeg_scans_open(struct mafat_jpeg_scans **out, bool *whole,
                           struct mafat_image_source *source, const struct mafat_jpeg_frame *frame,

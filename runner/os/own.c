@@ -53,6 +53,5 @@ void mafat_own_trim(struct mafat_own_range *heap)
   if (!heap->end) return;
   mafat_lock_release((void *)heap->begin, heap->end - heap->begin);
   mafat_process_trim_heap();
-  heap->end = (uintptr_t)sbrk(0);
-  mafat_lock_pages((void *)heap->begin, heap->end - heap->begin);
+  mafat_own_lock_more(heap);
 }
