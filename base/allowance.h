@@ -10,20 +10,22 @@
 
 struct mafat_allowance {
   size_t limit_bytes;
-  size_t bytes, most_bytes; /* taken and not given back, now and at the peak */
-  size_t kept_bytes;        /* the network's part, which stays after reading */
-  size_t refused_bytes;     /* `bytes` as the first refused request would have made it; 0: none */
+  size_t bytes, most_bytes; /* counted now, and at the peak */
+  size_t kept_bytes;        /* part of `bytes` that the network keeps after reading */
+  size_t refused_bytes;     /* `bytes` plus the first request that was refused; 0: none */
 };
 
-/* False: the limit would be exceeded; nothing is taken. */
+/* Counts n * bytes_each bytes. False: the limit would be exceeded; nothing is counted. */
 bool mafat_allowance_take(struct mafat_allowance *a, size_t n, size_t bytes_each);
-/* Takes the pages of a zeroed list of which only n_used entries are written. */
+/* Counts a zeroed list of n entries of which only n_used are written: at most the pages that are
+ * touched. */
 bool mafat_allowance_take_sparse(struct mafat_allowance *a, size_t n, size_t n_used,
                                  size_t bytes_each);
-/* Takes memory that stays after reading. */
+/* Counts memory that the network keeps after reading. */
 bool mafat_allowance_keep(struct mafat_allowance *a, size_t bytes);
+/* Subtracts memory that was freed. */
 void mafat_allowance_give(struct mafat_allowance *a, size_t bytes);
-/* Bytes that were taken at the peak and are not the network's. */
+/* Returns the bytes at the peak that the network does not keep. */
 size_t mafat_allowance_passing(const struct mafat_allowance *a);
 
 #endif

@@ -1,14 +1,14 @@
-/* Sorts the nodes of a graph, so that each comes after those that make its inputs. Called by
- * formats/onnx/graph.c. Takes 12 bytes for each node, but only if the file has another order. */
+/* Sorts the nodes of a graph topologically: each after the producers of its inputs. Called by
+ * formats/onnx/graph.c. If the file is not sorted, allocates 12 bytes for each node. */
 #include "formats/onnx/reader.h"
 
 enum { PLACED = -1 };
 
-/* A walk from each node to the makers of its inputs, without recursion: [node]. */
+/* A depth-first walk from readers to producers, without recursion. Arrays are indexed by node. */
 struct walk {
   int *before; /* the reader that led to the node; -1: none */
-  int *next;   /* first input that was not followed; PLACED: the node is in the order */
-  int *order;  /* (n) nodes in their new order */
+  int *next;   /* next input to follow; PLACED: the node is in `order` */
+  int *order;  /* the first n: nodes in their new order */
   int n;
 };
 
@@ -37,7 +37,7 @@ static int refuse_cycle(struct mafat_onnx_reader *r, const struct mafat_onnx_nod
                                 input->name);
 }
 
-/* Places a node after all that it needs. */
+/* Appends a node to `order`, after all nodes that it depends on. */
 static int place(struct mafat_onnx_reader *r, const struct mafat_onnx_node *nodes, struct walk *w,
                  int k)
 {
@@ -51,14 +51,14 @@ static int place(struct mafat_onnx_reader *r, const struct mafat_onnx_node *node
     const struct mafat_onnx_value *input = nodes[k].inputs[w->next[k]++];
     int maker = maker_of(input);
     if (maker < 0 || w->next[maker] == PLACED) continue;
-    if (w->next[maker] > 0) return refuse_cycle(r, &nodes[k], input); /* k was reached from it */
+    if (w->next[maker] > 0) return refuse_cycle(r, &nodes[k], input); /* it leads to k */
     w->before[maker] = k;
     k = maker;
   }
   return MAFAT_OK;
 }
 
-/* Moves the nodes in place, cycle by cycle of the permutation. */
+/* Applies the permutation in place, one of its cycles after the other. */
 static void permute(struct mafat_onnx_node *nodes, int *order, int n)
 {
   for (int first = 0; first < n; first++) {
@@ -75,7 +75,7 @@ static void permute(struct mafat_onnx_node *nodes, int *order, int n)
   }
 }
 
-/* Sets the first maker of each value anew. */
+/* Sets the producer of each value to its first one in the new order. */
 static void note_makers(struct mafat_onnx *m, const struct mafat_onnx_node *nodes, int n)
 {
   for (int k = n; k-- > 0;)

@@ -1,4 +1,4 @@
-/* Finds sizes and scans in the markers of a picture's file. Called by connection.c when a body is
+/* Reads a picture's size and number of scans from its file. Called by connection.c when a body is
  * complete. Reads the body's file with pread. */
 #include "programs/mafat_serve/picture_cost.h"
 
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PIECE = 4096, OVERLAP = 16 }; /* bytes; OVERLAP: more than any marker that is read */
+enum { PIECE = 4096, OVERLAP = 16 }; /* bytes; of a marker, fewer than OVERLAP are read */
 
 static double product_of_16(const unsigned char *p)
 {
@@ -25,11 +25,11 @@ static bool is_frame(unsigned char marker)
 }
 
 struct jpeg_cost {
-  double pixels; /* of the largest frame; an embedded thumbnail is a frame, too */
+  double pixels; /* of the largest frame; embedded thumbnails have smaller ones */
   double scans;
 };
 
-/* Adds the markers that begin in the first n bytes of p; OVERLAP more bytes are readable. */
+/* Counts the markers that begin in the first n bytes of p; OVERLAP more bytes are readable. */
 static void add_markers(struct jpeg_cost *cost, const unsigned char *p, size_t n)
 {
   const unsigned char *end = p + n;

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* Returns the pixels of a JPEG times its scans, the pixels of a PNG, else the bytes. A wrong
+/* Returns pixels times scans for a JPEG, pixels for a PNG, and the file's bytes otherwise. A wrong
  * estimate changes only the order in which pictures run. */
 double mafat_picture_cost(int fd, size_t bytes);
 

@@ -1,5 +1,5 @@
 /* Grants memory for bodies by the banker's algorithm (Dijkstra, 1965). Called by connection.c.
- * Touches only the counters that it is given. */
+ * Changes only the structs that it is given. */
 #include "programs/mafat_serve/room.h"
 
 static bool fits(const struct mafat_room_claim *claim, size_t free)
@@ -7,8 +7,8 @@ static bool fits(const struct mafat_room_claim *claim, size_t free)
   return claim->need - claim->held <= free;
 }
 
-/* True if all claims can get their whole need one after another, when each gives its memory back
- * before the next one gets its rest. */
+/* True if all claims can get their whole need in some order. Each claim frees its memory before the
+ * next one gets the rest of its need. */
 static bool all_can_end(const struct mafat_room *room)
 {
   bool ended[MAFAT_ROOM_CLAIMS] = {false};

@@ -1,8 +1,7 @@
-/* Memory for the bodies of requests, given out as bytes arrive, so that one connection that only
- * announces a large body keeps nobody else from memory. A grant is made only if afterwards all
- * holders can still get their whole need one after another; so no two wait for each other forever.
- * Counts bytes, allocates nothing. Only the thread of connections calls it. Included by
- * connection_pool.h. */
+/* Memory for the bodies of requests. It is granted as bytes arrive, so a connection that only
+ * announces a large body reserves none. Memory is granted only if afterwards all claims can still
+ * get their whole need in some order, so no two wait for each other forever. Counts bytes,
+ * allocates nothing. Only the connection thread calls it. Included by connection_pool.h. */
 #ifndef MAFAT_PROGRAM_SERVE_ROOM_H
 #define MAFAT_PROGRAM_SERVE_ROOM_H
 
@@ -11,10 +10,10 @@
 
 enum { MAFAT_ROOM_CLAIMS = 64 };
 
-/* One request's share. */
+/* Memory of one request's body. */
 struct mafat_room_claim {
-  size_t need; /* bytes that it will hold in the end, at most the capacity */
-  size_t held;
+  size_t need; /* bytes of the whole body, at most the capacity */
+  size_t held; /* bytes granted so far */
   bool open;
 };
 
@@ -31,7 +30,7 @@ void mafat_room_open(struct mafat_room *room, struct mafat_room_claim *claim, si
 bool mafat_room_take(struct mafat_room *room, struct mafat_room_claim *claim, size_t bytes);
 /* Lowers need and held bytes to at most `bytes`. */
 void mafat_room_shrink(struct mafat_room *room, struct mafat_room_claim *claim, size_t bytes);
-/* Gives everything back. Does nothing if the claim is not open. */
+/* Frees all memory of the claim. Does nothing if the claim is not open. */
 void mafat_room_close(struct mafat_room *room, struct mafat_room_claim *claim);
 
 #endif

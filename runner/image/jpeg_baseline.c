@@ -5,8 +5,8 @@
  * same pixels. */
 #include "runner/image/jpeg_state.h"
 
-/* Fixed Huffman codes, for numbers of up to 15 bits. DC: the size, in 5 bits. AC: size * 16 + run
- * of zeros, in 8 bits below 192, else in 9. */
+/* Huffman codes for coefficients of up to 15 bits. DC: 5 bits that are the size. AC: the integer
+ * size * 16 + run of zeros, in 8 bits if it is below 192, else in 9. */
 enum { DC_BITS = 5, DC_CODES = 16, AC_SHORT = 192, AC_CODES = 256, MOST_SIZE = 15 };
 enum { MOST_BLOCK_BYTES = 2 * ((DC_BITS + MOST_SIZE + (COEFS - 1) * (9 + MOST_SIZE) + 7) / 8) };
 
@@ -17,7 +17,7 @@ static uint8_t *put_two(uint8_t *out, int x)
   return out;
 }
 
-/* Begins a segment with n bytes after its length. */
+/* Writes marker and length of a segment with n bytes of content. */
 static uint8_t *put_segment(uint8_t *out, int marker, int n)
 {
   return put_two(put_two(out, 0xff00 | marker), 2 + n);
@@ -80,7 +80,7 @@ static uint8_t *put_bits(struct mafat_jpeg_scans *s, uint8_t *out, unsigned bits
   if (s->n_bits < 32) return out;
   s->n_bits -= 32;
   uint32_t word = (uint32_t)(s->bits >> s->n_bits);
-  if (word & ~(word + 0x01010101) & 0x80808080) { /* perhaps a byte ff */
+  if (word & ~(word + 0x01010101) & 0x80808080) { /* a byte may be ff */
     for (int i = 24; i >= 0; i -= 8) out = put_byte(out, word >> i);
     return out;
   }
@@ -94,7 +94,7 @@ static int size_of(int x)
   return x ? 32 - __builtin_clz((unsigned)(x < 0 ? -x : x)) : 0;
 }
 
-/* The size lowest bits of a number: those of x - 1 if it is negative. */
+/* Returns the lowest `size` bits of x, or of x - 1 if x is negative. */
 static unsigned bits_of(int x, int size)
 {
   return (unsigned)(x < 0 ? x - 1 : x) & ((1u << size) - 1);
@@ -145,7 +145,7 @@ static uint8_t *put_mcu(struct mafat_jpeg_scans *s, uint8_t *out)
   return out;
 }
 
-/* Pads the last byte with ones. */
+/* Writes the remaining bits, and pads the last byte with ones. */
 static uint8_t *put_end(struct mafat_jpeg_scans *s, uint8_t *out)
 {
   int padding = -s->n_bits & 7;

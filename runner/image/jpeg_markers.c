@@ -1,4 +1,4 @@
-/* Finds the scans of a JPEG and their tables, and judges whether they can be converted. Called by
+/* Finds the scans of a JPEG and their tables, and decides whether they can be converted. Called by
  * runner/image/jpeg.c and runner/image/jpeg_rows.c. Allocates; reads the file. */
 #include "runner/image/jpeg_scans.h"
 
@@ -76,7 +76,7 @@ static unsigned next_marker(struct marker_walk *w)
   return EOI;
 }
 
-/* Reads Huffman tables. Like libjpeg, accepts no others than 0 to 3. */
+/* Reads Huffman tables. Like libjpeg, accepts only tables 0 to 3. */
 static void read_huffman(struct marker_walk *w, size_t n)
 {
   while (n > 17 && !w->ended) {
@@ -131,13 +131,13 @@ static struct mafat_jpeg_huffman *make_table(struct marker_walk *w, struct table
         t->ahead[code << (8 - n) | j] = (uint16_t)(n << 8 | t->symbols[k]);
     }
     t->most[n] = from->counts[n] ? code - 1 : -1;
-    if (from->counts[n] && code >= 1 << n) return NULL; /* a code of ones only is not allowed */
+    if (from->counts[n] && code >= 1 << n) return NULL; /* a code must not consist of ones only */
   }
   return from->made = t;
 }
 
-/* True if libjpeg accepts the scan's parameters without a warning, given the scans before it. Notes
- * the bits that it adds. */
+/* True if libjpeg accepts the scan's parameters without a warning after the previous scans. Records
+ * which bits of coefficients the scan adds. */
 static bool note_bits(struct marker_walk *w, const struct mafat_jpeg_scan *scan)
 {
   bool usual = true;
@@ -232,7 +232,7 @@ static void add_scan(struct marker_walk *w, size_t n)
   if (!read_scan(w, scan, n)) w->unusual = true;
 }
 
-/* Reads the segment of a marker that has one, up to its end. */
+/* Reads the segment that follows a marker. */
 static void read_segment(struct marker_walk *w, unsigned marker)
 {
   off_t begin = position_of(w);
@@ -250,7 +250,7 @@ static void read_segment(struct marker_walk *w, unsigned marker)
   if (position_of(w) < end) skip(w, (size_t)(end - position_of(w)));
 }
 
-/* True for markers that libjpeg accepts, besides those of frames. */
+/* True for the markers, other than frame headers, that libjpeg accepts. */
 static bool is_known(unsigned marker)
 {
   return marker == DHT || marker == DAC || (marker >= SOS && marker <= DRI) ||

@@ -1,8 +1,8 @@
-/* Decodes the scans of a JPEG side by side, a row of MCUs at a time. Called by
+/* Decodes one row of MCUs of all scans of a JPEG, then the next row. Called by
  * runner/image/jpeg_baseline.c. Allocates; reads the file.
  *
- * Damaged data give the coefficients that libjpeg would give them, but every fault that libjpeg
- * warns of is an error. */
+ * Where libjpeg warns of damaged data, this decoder fails. It accepts all other data, and gets the
+ * same coefficients as libjpeg. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 
 /* ---- bits of a scan ---- */
 
-/* Reads on; false at the end of the file. */
+/* Reads the next chunk of the file. False at its end. */
 static bool read_chunk(struct mafat_jpeg_scans *s, struct mafat_jpeg_scan *scan)
 {
   enum { PAGE = 4096 };
@@ -95,7 +95,7 @@ static int16_t shifted(int x, int low)
   return (int16_t)(uint16_t)((unsigned)x << low);
 }
 
-/* Damaged data may run past the last coefficient; like libjpeg, that changes the last one. */
+/* Damaged data may run past the last coefficient; then, as in libjpeg, the last one changes. */
 static int16_t *coefficient(int16_t *block, int k)
 {
   return &block[k < COEFS ? k : COEFS - 1];
@@ -138,7 +138,7 @@ static void first_ac(struct mafat_jpeg_scans *s, struct mafat_jpeg_scan *scan, i
   }
 }
 
-/* Adds a bit to a coefficient that is not 0. */
+/* Reads one more bit of a coefficient that is not 0. */
 static void refine(struct mafat_jpeg_scans *s, struct mafat_jpeg_scan *scan, int16_t *x)
 {
   int bit = 1 << scan->low;

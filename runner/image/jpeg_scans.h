@@ -1,6 +1,6 @@
 /* Converts a JPEG of several scans (progressive, or with a scan for each component) to a baseline
- * JPEG of one scan, without keeping the picture's coefficients: all scans are decoded side by side,
- * one row of MCUs at a time. Reads the file, allocates. Included by runner/image/jpeg.c. */
+ * JPEG of one scan, without keeping the picture's coefficients: one row of MCUs is decoded from all
+ * scans, then the next row. Reads the file, allocates. Included by runner/image/jpeg.c. */
 #ifndef MAFAT_RUNNER_IMAGE_JPEG_SCANS_H
 #define MAFAT_RUNNER_IMAGE_JPEG_SCANS_H
 
@@ -25,8 +25,8 @@ struct mafat_jpeg_frame {
 
 struct mafat_jpeg_scans;
 
-/* Returns the most blocks that all scans of a picture of `blocks` blocks may have together: 32
- * times `blocks`, plus 2^20, which take about a tenth of a second. Encoders write about ten scans,
+/* Returns the most blocks that all scans together may have if the picture has `blocks` blocks: 32
+ * times `blocks`, plus 2^20 (about a tenth of a second). Encoders write about ten scans,
  * most of them of one component. */
 static inline uint64_t mafat_jpeg_most_work(uint64_t blocks)
 {
@@ -38,10 +38,11 @@ int mafat_jpeg_refuse_work(const char *name, int width, int height, struct mafat
 /* Reads the whole file from the start and finds its scans. Sets *whole to true if the file cannot
  * be converted, so that libjpeg must decode it and keep all coefficients. Reasons: arithmetic
  * coding; MCUs of more than 10 blocks; scans that repeat data or lack data that later scans need;
- * low frequencies that no scan gives in full (libjpeg smooths them). MAFAT_EFORMAT: there is no end
- * marker, and coefficients are missing, so the file is truncated. MAFAT_EUNSUPPORTED: more than
- * MAFAT_JPEG_SCANS scans, or too much work. MAFAT_EIO, MAFAT_ENOMEM. *out is NULL
- * after a failure. `name` and `source` must stay valid until mafat_jpeg_scans_close. */
+ * low frequencies of which bits are missing in all scans (libjpeg smooths them). MAFAT_EFORMAT:
+ * there is no end marker, and coefficients are missing: the file is truncated.
+ * MAFAT_EUNSUPPORTED: more than MAFAT_JPEG_SCANS scans, or too much work. MAFAT_EIO,
+ * MAFAT_ENOMEM. *out is NULL after a failure. `name` and `source` must stay
+ * valid until mafat_jpeg_scans_close. */
 int mafat_jpeg_scans_open(struct mafat_jpeg_scans **out, bool *whole,
                           struct mafat_image_source *source, const struct mafat_jpeg_frame *frame,
                           const char *name, struct mafat_diagnostic *d);

@@ -40,11 +40,11 @@ enum {
 struct mafat_jpeg_huffman {
   struct mafat_jpeg_huffman *next;
   int most[17], offset[17];
-  uint16_t ahead[256]; /* by the next 8 bits: length << 8 | symbol; 0: the code is longer */
+  uint16_t ahead[256]; /* [next 8 bits]: length << 8 | symbol; 0: the code is longer */
   uint8_t symbols[256];
 };
 
-/* A scan, and the place up to which it is decoded. */
+/* A scan, and its position: the data up to it is decoded. */
 struct mafat_jpeg_scan {
   struct mafat_jpeg_scan *next;
   off_t at; /* file offset of the first byte after the buffer */
@@ -58,7 +58,7 @@ struct mafat_jpeg_scan {
   uint8_t first, last, high, low;   /* Ss, Se, Ah, Al */
   uint8_t n, components[COMPONENTS];
   unsigned interval, left; /* MCUs between restart markers, 0: none; MCUs before the next one */
-  unsigned run;            /* blocks that have no more new coefficients (EOBRUN) */
+  unsigned run;            /* next blocks without new coefficients (EOBRUN) */
   int dc[COMPONENTS];      /* predictors */
   const struct mafat_jpeg_huffman *tables[2][COMPONENTS]; /* [1: AC]; NULL: not used */
 };
@@ -108,7 +108,7 @@ int mafat_jpeg_rows_next(struct mafat_jpeg_scans *s, struct mafat_diagnostic *d)
 
 /* Returns the bytes of each scan's buffer. */
 size_t mafat_jpeg_scans_chunk(const struct mafat_jpeg_scans *s);
-/* Returns MAFAT_EFORMAT with the message. */
+/* Returns MAFAT_EFORMAT, with a message that the file is truncated. */
 int mafat_jpeg_scans_refuse_end(const struct mafat_jpeg_scans *s, struct mafat_diagnostic *d);
 
 #endif

@@ -1,7 +1,7 @@
 /* Proposes plans by dynamic programming over cuts. For a size of the arena and a price of kept
  * weights, it finds the fastest sequence of groups from the costs of layers (costs.h) and of spans
  * (spans.h). The bytes and the time of a proposal are sums of these costs, so they are approximate.
- * Included by search/best/best.c. Allocates from request->options->heap. */
+ * Included by search/best/best.c and quick.c. Allocates from request->options->heap. */
 #ifndef MAFAT_SEARCH_BEST_PROPOSER_H
 #define MAFAT_SEARCH_BEST_PROPOSER_H
 
@@ -29,8 +29,8 @@ struct mafat_proposer {
   enum mafat_algorithm *algorithms;    /* [layer]: in the proposed sequence */
   int *layers;                         /* identity: 0, 1, 2 ... */
   float group_ns;                      /* minimum gain of an additional group */
-  double most_ns; /* slower sequences end a descent; as opened: none does */
-  double slowest; /* the same, relative to the first proposal */
+  double most_ns; /* a descent ends at a slower sequence; INFINITY: no limit */
+  double slowest; /* most_ns relative to the first proposal's time */
   double arena, price; /* bytes for maps, scratch and loaded weights; ns per kept byte */
   bool reads;          /* loaded or streamed weights are allowed */
   int ring;            /* reads in the ring */

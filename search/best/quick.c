@@ -1,5 +1,5 @@
-/* Finds a plan within milliseconds if whole maps fit the budget. Then only speed counts: each layer
- * gets the algorithm that is fastest on whole maps, and few cuts are compared. Called by
+/* Finds a plan within milliseconds if whole maps fit the budget. Each layer gets
+ * the algorithm that is fastest on whole maps, and only a few cuts are compared. Called by
  * search/best/best.c. Allocates in the options' heap. */
 #include "search/best/quick.h"
 
@@ -12,14 +12,14 @@
 
 enum { MOST_LAID_OUT = 6 }; /* proposals that are compared */
 
-static const double NEAR = 1.15;    /* estimated time of proposals, relative to the fastest */
-static const double SLOWER = 1.005; /* time for which a plan of fewer bytes is preferred */
+static const double NEAR = 1.15;    /* most estimated time of a proposal, relative to the fastest */
+static const double SLOWER = 1.005; /* relative time up to which fewer bytes are preferred */
 
 struct quick {
-  struct mafat_search_request request; /* with these options */
+  struct mafat_search_request request; /* its options are the member `options` */
   struct mafat_plan_options options;
   enum mafat_algorithm *algorithms; /* [layer]: fastest on whole maps; NULL: no choice */
-  struct mafat_front *tried;        /* candidates, laid out without offsets */
+  struct mafat_front *tried;        /* candidates; their offsets are not assigned yet */
   struct mafat_diagnostic *d;
 };
 
@@ -99,7 +99,7 @@ static int try_few(struct quick *q)
   int code = mafat_proposer_open(&p, &q->request, &scope, q->d);
   p.slowest = NEAR;
   if (code == MAFAT_OK) code = mafat_proposer_descend(&p, 0, false, 0);
-  /* the first, the last, and some between */
+  /* the first and the last proposal, and some between them */
   int n = mafat_min(p.n_proposals, MOST_LAID_OUT);
   for (int i = 0; i < n && code == MAFAT_OK; i++)
     code = mafat_front_add(q->tried, &q->request,
@@ -110,7 +110,8 @@ static int try_few(struct quick *q)
 
 /* ---- search ---- */
 
-/* Assigns offsets of the fastest candidates until one still fits, and moves that to the front. */
+/* Assigns offsets to the fastest candidates, one by one, until one still fits. Moves it to the
+ * Pareto front. */
 static int take(struct quick *q, struct mafat_front *front)
 {
   for (int best; (best = find_fastest(q, SLOWER)) >= 0;) {

@@ -1,5 +1,5 @@
-/* Covers base/{allowance, chunks}.c: memory for reading a model. What no operator reads takes none,
- * and what exceeds the limit is refused before it is allocated. */
+/* Covers base/{allowance, chunks}.c: memory for reading a model. Data that no operator reads takes
+ * none, and data that exceeds the limit is refused before it is allocated. */
 #include "base/allowance.h"
 #include "formats/readers.h"
 #include "tests/support/onnx_writer.h"
@@ -37,7 +37,7 @@ struct file {
   size_t n;
 };
 
-enum { N = 3000 }; /* of what no operator reads */
+enum { N = 3000 }; /* entries that no operator reads */
 
 static struct file message_file(struct test_message m)
 {
@@ -110,7 +110,7 @@ static struct file make_tflite(int n, int unused)
   return f;
 }
 
-/* n layers, and comments that are not read. */
+/* A cfg of n layers with comments. */
 static struct file make_cfg(int n, int unused)
 {
   struct test_message m = {0};
@@ -149,7 +149,7 @@ static size_t most_bytes(int maker, int n, int unused)
   return a.most_bytes;
 }
 
-/* Bytes of a table of the file's entries may remain, and those of its text. */
+/* The table of the file's entries and its text may stay counted. */
 START_TEST(what_nobody_reads_takes_no_memory)
 {
   static const size_t each[] = {[ONNX] = 0, [TFLITE] = 8 + 64, [CFG] = 12};
@@ -182,7 +182,7 @@ START_TEST(more_than_the_limit_is_refused)
 }
 END_TEST
 
-/* 4096 layers are the most of any network. */
+/* A network has at most 4096 layers. */
 START_TEST(many_sections_are_refused_before_they_are_stored)
 {
   struct mafat_allowance a = {.limit_bytes = SIZE_MAX};

@@ -1,6 +1,6 @@
 /* Covers runner/image/{jpeg_markers, jpeg_rows, jpeg_baseline, jpeg, source}.c: JPEGs of several
- * scans have the pixels that libjpeg decodes from the whole picture's coefficients, and are refused
- * where libjpeg warns of damage. */
+ * scans have the pixels that libjpeg decodes when it keeps all coefficients, and are refused if
+ * libjpeg warns of damage. */
 #include <check.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -305,7 +305,7 @@ START_TEST(random_scans_give_the_pixels_of_libjpeg)
 }
 END_TEST
 
-/* Files that cannot be converted are decoded by libjpeg, whole. */
+/* libjpeg decodes files that cannot be converted, and keeps all their coefficients. */
 START_TEST(other_files_are_decoded_whole)
 {
   struct test_rng r = test_rng(7);
@@ -324,7 +324,7 @@ START_TEST(other_files_are_decoded_whole)
 }
 END_TEST
 
-/* Between scans there may be other segments, bytes that fill up, and tables that no scan uses. */
+/* Other segments, fill bytes, and tables that no scan uses may stand between scans. */
 START_TEST(segments_between_scans_change_nothing)
 {
   static const char fill[] = "\xff\xff\xff", comment[] = "\xff\xfe\0\x08\xff\xd9\xff\xda\0\1",
@@ -376,7 +376,7 @@ START_TEST(the_number_of_scans_has_a_limit)
 }
 END_TEST
 
-/* Files with a bit changed are refused if libjpeg warns of damage; otherwise they have its pixels.
+/* Files with a changed bit are refused if libjpeg warns of damage; otherwise the pixels are equal.
  * If a scan or the end marker is lost, files that libjpeg fills with grey may be refused. */
 START_TEST(damage_is_judged_as_by_libjpeg)
 {

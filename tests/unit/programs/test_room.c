@@ -1,6 +1,6 @@
 /* Covers programs/mafat_serve/room.c, programs/mafat_serve/picture_cost.c,
- * programs/mafat_serve/job_queue.c: who gets memory for a body, that nobody waits forever, and
- * which picture is next. */
+ * programs/mafat_serve/job_queue.c: which request gets memory, that no request waits forever, and
+ * which picture runs next. */
 #include <check.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ START_TEST(announced_bytes_keep_nobody_waiting)
   for (int i = 0; i < 20; i++) mafat_room_open(&room, &large[i], 1 << 30);
   ck_assert_uint_eq(large[0].need, room.capacity);
   ck_assert(mafat_room_take(&room, &large[7], PAGE));
-  for (int i = 0; i < 20; i++) /* none can have a page that the first may need */
+  for (int i = 0; i < 20; i++) /* no other claim gets a page that the first may need */
     ck_assert_int_eq(mafat_room_take(&room, &large[i], PAGE), i == 7);
   mafat_room_open(&room, &small, 8 * PAGE);
   ck_assert(mafat_room_take(&room, &small, PAGE));
@@ -45,7 +45,7 @@ START_TEST(parts_are_given_back)
   mafat_room_open(&room, &one, 9 * PAGE);
   ck_assert(!mafat_room_take(&room, &one, 10 * PAGE));
   ck_assert(mafat_room_take(&room, &one, 9 * PAGE));
-  ck_assert(mafat_room_take(&room, &one, PAGE)); /* it has more */
+  ck_assert(mafat_room_take(&room, &one, PAGE)); /* it holds more already */
   mafat_room_open(&room, &other, 2 * PAGE);
   ck_assert(!mafat_room_take(&room, &other, 2 * PAGE));
   mafat_room_shrink(&room, &one, 3 * PAGE);
@@ -58,7 +58,8 @@ START_TEST(parts_are_given_back)
 }
 END_TEST
 
-/* Bodies of random sizes take random parts; then all that have begun arrive, in a random order. */
+/* Bodies of random sizes take memory in random steps; then all that have begun are completed, in
+ * random order. */
 START_TEST(all_bodies_can_end)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
@@ -99,7 +100,7 @@ static double cost_of(const void *bytes, size_t n)
   return cost;
 }
 
-/* A JPEG's markers, with `gap` bytes between them, so that they cross the pieces that are read. */
+/* A JPEG's markers, with `gap` bytes between them, so that some cross the chunks that are read. */
 static double cost_of_scans(int scans, size_t gap)
 {
   static const uint8_t begin[] = {0xff, 0xd8, 0xff}, scan[] = {0xff, 0xda},
@@ -161,7 +162,7 @@ START_TEST(quick_pictures_pass_slow_ones)
   take(&q, &quick[0]);
   take(&q, &quick[1]);
   take(&q, &slow[0]);
-  int taken = 0; /* quick ones that come later pass the slow one that waits, but not for ever */
+  int taken = 0; /* quick pictures overtake the waiting slow one, but not forever */
   for (int i = 2; i < 60 && slow[1].state == MAFAT_JOB_WAITS; i++) {
     mafat_job_queue_add(&q, &quick[i]);
     mafat_job_queue_take(&q);
