@@ -48,7 +48,8 @@ again() { # NAME MEMBERS COMMAND...: prints JSON
   shift 2
   "$@" >json 2>err </dev/null
   # shellcheck disable=SC2086 # words
-  check "$name" "$(head -c 200 err; python3 again.py $members <json 2>&1 | tail -n 1; head -c 200 json)" python3 again.py $members <json
+  check "$name" "$(head -c 200 err; python3 again.py $members <json 2>&1 | tail -n 1; head -c 200 json)" \
+    python3 again.py $members <json
 }
 program=$build/run_inference
 again 'a picture' image "$program" --quiet --json "$odd/$odd.cfg" weights "$odd/$odd.jpg"
@@ -68,7 +69,8 @@ if [ -x "$build/annotate" ]; then
   for digits in 636 6g 6300 ''; do
     printf '{"image": "x", "image_bytes": "%s", "detections": []}\n' "$digits" >bad
     "$build/annotate" -o drawn/x.png bad >out 2>err
-    check "bytes '$digits' are refused" "$(cat err)" grep -q 'image_bytes: expected the bytes of a path, in hexadecimal digits' err
+    check "bytes '$digits' are refused" "$(cat err)" \
+      grep -q 'image_bytes: expected the bytes of a path, in hexadecimal digits' err
   done
 fi
 if [ -x "$build/memory_limit" ] && "$build/memory_limit" --check >out 2>&1; then

@@ -44,9 +44,11 @@ same limit memory_limit
 own() { # WORD TEXT: help that begins with the word's usage and a sentence; the options are run's
   run "$1" --help=all
   expect "help of $1" 0
-  check "$1 has a usage of its own" "$(head -n 3 "$out")" grep -qx "usage: mafat $1 \[options\] MODEL.cfg .*" <(head -n 1 "$out")
+  check "$1 has a usage of its own" "$(head -n 3 "$out")" \
+    grep -qx "usage: mafat $1 \[options\] MODEL.cfg .*" <(head -n 1 "$out")
   check "$1 says what it does" "$(head -n 5 "$out")" grep -q "^$2" <(head -n 5 "$out")
-  check "$1 has the options of run" 'they differ' cmp <(sed -n '/^Input$/,/^Exit status/p' "$out" | grep '^  -') <("$build/run_inference" --help=all | sed -n '/^Input$/,/^Exit status/p' | grep '^  -')
+  check "$1 has the options of run" 'they differ' cmp <(sed -n '/^Input$/,/^Exit status/p' "$out" | grep '^  -') \
+    <("$build/run_inference" --help=all | sed -n '/^Input$/,/^Exit status/p' | grep '^  -')
   run "$1" -h
   check "$1 -h begins so, too" "$(head -n 3 "$out")" grep -q "^usage: mafat $1 " <(head -n 1 "$out")
   check "$1 -h in one screen" "$(wc -l <"$out") lines" test "$(wc -l <"$out")" -le 40
@@ -88,12 +90,14 @@ limited() { # NAME STACK_KB SPACE_KB COMMAND...: fails with one line; 127: it is
   shift 3
   bash -c "ulimit -s $stack && ulimit -v $space && exec timeout 20 \"\$@\"" limited "$@" >"$out" 2>"$err" </dev/null
   code=$?
-  check "$name, stack $stack, space $space" "exit status $code: $(head -c 200 "$err")" test $code -ge 1 -a $code -le 127 -a "$(wc -l <"$err")" = 1
+  check "$name, stack $stack, space $space" "exit status $code: $(head -c 200 "$err")" \
+    test $code -ge 1 -a $code -le 127 -a "$(wc -l <"$err")" = 1
 }
 for stack in 32 100; do
   for name in run_inference pack_weights mafat_serve make_weights annotate; do
     [ ! -x "$build/$name" ] || limited $name $stack unlimited "$build/$name" $shapes.cfg "$work/none"
-    [ ! -x "$build/$name" ] || check "$name names the stack" "$(cat "$err")" grep -q "^$name: expected a stack of at least .* found a limit of $stack " "$err"
+    [ ! -x "$build/$name" ] || check "$name names the stack" "$(cat "$err")" \
+      grep -q "^$name: expected a stack of at least .* found a limit of $stack " "$err"
   done
 done
 for word in run predict pack serve; do
@@ -118,14 +122,16 @@ check 'the room that it needs' "$(cat "$err")" grep -q '^mafat: .*/run_inference
 
 for word in run predict pack serve weights; do
   # shellcheck disable=SC2046 # words
-  bad "$word, swapped" "$shapes.weights: expected a cfg, found binary data, such as weights; the order is MODEL.cfg MODEL.weights" $word $shapes.weights $shapes.cfg $([ $word = run ] && echo models/shapes/holdout/000004.jpg; [ $word = pack ] && echo "$work/x.packed")
+  bad "$word, swapped" "$shapes.weights: expected a cfg, found binary data, such as weights; the order is MODEL.cfg MODEL.weights" \
+    $word $shapes.weights $shapes.cfg $([ $word = run ] && echo models/shapes/holdout/000004.jpg; [ $word = pack ] && echo "$work/x.packed")
 done
 
 # ---- A packed file is reported, with what to do next
 
 run pack $shapes.cfg $shapes.weights "$work/a.packed"
 expect 'a packed file' 0
-check 'its line' "$(cat "$out")" grep -qxE "$work/a.packed: packed, 0\.[0-9] MiB; try: mafat run $work/a.packed IMAGE" "$out"
+check 'its line' "$(cat "$out")" \
+  grep -qxE "$work/a.packed: packed, 0\.[0-9] MiB; try: mafat run $work/a.packed IMAGE" "$out"
 run pack --quiet $shapes.cfg $shapes.weights "$work/b.packed"
 expect 'a packed file quietly' 0
 check 'no line' "$(cat "$out")" test ! -s "$out"

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Checks how long plans are searched for: in every budget the outputs are the same bits, however long
-# the search takes; and the first plan is nearly as fast as the one that is searched for, if the
-# budget is large.
+# Checks --plan-time: in every budget the outputs have the same bits, however long the search takes.
+# If the budget is large, the first plan is nearly as fast as the plan of a search.
 set -u
 
 # shellcheck source=tests/check.sh
@@ -15,7 +14,8 @@ cd "$dir" || exit 1
 out=out err=err
 
 convolution() { # FILTERS SIZE STRIDE [GROUPS]
-  printf '[convolutional]\nbatch_normalize=1\nfilters=%d\nsize=%d\nstride=%d\npad=1\ngroups=%d\nactivation=leaky\n' "$1" "$2" "$3" "${4:-1}"
+  printf '[convolutional]\nbatch_normalize=1\nfilters=%d\nsize=%d\nstride=%d\npad=1\ngroups=%d\nactivation=leaky\n' \
+    "$1" "$2" "$3" "${4:-1}"
 }
 {
   printf '[net]\nheight=80\nwidth=96\nchannels=3\n'
@@ -50,7 +50,8 @@ for net in dense separable; do
       for seconds in default 0 0.01 2; do
         time=(--plan-time $seconds)
         [ $seconds != default ] || time=()
-        run --quiet --memory ${budget}K --threads $threads "${time[@]}" --dump-output $seconds.floats $net.cfg $net.weights picture.ppm
+        run --quiet --memory ${budget}K --threads $threads "${time[@]}" \
+          --dump-output $seconds.floats $net.cfg $net.weights picture.ppm
         [ $code = 0 ] || fail "$net in $budget KiB, $threads threads, $seconds s" "status $code: $(head -c 200 $err)"
       done
       for other in 0 0.01 2; do

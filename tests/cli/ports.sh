@@ -61,7 +61,8 @@ check 'it is sorted, too' 'the output differs' cmp "$dir/again" "$dir/rows.expec
 unsorted "$dir/cycle.onnx"
 status=$?
 check 'a cycle' "exit status $status: $(cat "$err")" test $status = 2
-check 'the node of the cycle' "$(cat "$err")" grep -q "node [01] (Relu): a cycle: its input 'rows' depends on its own output" "$err"
+check 'the node of the cycle' "$(cat "$err")" \
+  grep -q "node [01] (Relu): a cycle: its input 'rows' depends on its own output" "$err"
 check 'an output as .npy' 'it differs' cmp <(tail -c 20 "$dir/flat.npy") "$dir/b.bin"
 check 'its header' 'it differs' grep -aq "{'descr': '<f4', 'fortran_order': False, 'shape': (5,), }" "$dir/flat.npy"
 # shellcheck disable=SC2317 # called by check
@@ -119,7 +120,8 @@ check 'a named pipe, told' 'other outputs' grep -q '"name":"rows"' "$dir/out"
 check 'a cfg in a named pipe' "$(head -c 200 "$dir/err")" named models/shapes/shapes.cfg
 check 'a cfg in a named pipe, told' 'another network' grep -q '^outputs *output float32' "$dir/out"
 named <(head -c 100 "$dir/two.onnx")
-check 'a part of a model in a named pipe' "$(head -c 200 "$dir/err")" tells 'expected at most 80 bytes, found a length of'
+check 'a part of a model in a named pipe' \
+  "$(head -c 200 "$dir/err")" tells 'expected at most 80 bytes, found a length of'
 check 'its weights' 'not its own' grep -q 'its own weights' <("$program" --predict <(cat "$dir/two.onnx"))
 head -c 100 "$dir/two.onnx" | "$program" --predict /dev/stdin >"$dir/out" 2>"$dir/err"
 check 'a part of a model' "$(head -c 200 "$dir/err")" tells '/dev/stdin: '
@@ -136,10 +138,14 @@ refuses 'over an input' 'expects a file of its own' --input "a=$dir/a=a" --input
 refuses 'no file' 'expects NAME=FILE, with one of the names a, b, found a=' --input a= --input "b=$dir/b.bin"
 refuses 'two outputs in one file' 'expects a file of its own, found .*/x twice' --input "a=$dir/a=a" --input "b=$dir/b.bin" --dump-output "rows=$dir/x" --dump-output "flat=$dir/x"
 refuses 'an output among the marks' 'expects a file of its own, found .*/x twice' --input "a=$dir/a=a" --input "b=$dir/b.bin" --dump-output "rows=$dir/x" --marks "$dir/x"
-refuses 'an output in place of a folder' 'expects a file, found the folder' --input "a=$dir/a=a" --input "b=$dir/b.bin" --dump-output "rows=$dir"
-refuses 'marks in place of a folder' '--marks expects a file, found the folder' --input "a=$dir/a=a" --input "b=$dir/b.bin" --marks "$dir"
-refuses 'an output in no folder' 'nowhere/rows: cannot create: No such file' --input "a=$dir/a=a" --input "b=$dir/b.bin" --dump-output "rows=$dir/nowhere/rows"
-refuses 'an output below a file' 'b.bin/rows: cannot create: Not a directory' --input "a=$dir/a=a" --input "b=$dir/b.bin" --dump-output "rows=$dir/b.bin/rows"
+refuses 'an output in place of a folder' 'expects a file, found the folder' \
+  --input "a=$dir/a=a" --input "b=$dir/b.bin" --dump-output "rows=$dir"
+refuses 'marks in place of a folder' '--marks expects a file, found the folder' \
+  --input "a=$dir/a=a" --input "b=$dir/b.bin" --marks "$dir"
+refuses 'an output in no folder' 'nowhere/rows: cannot create: No such file' \
+  --input "a=$dir/a=a" --input "b=$dir/b.bin" --dump-output "rows=$dir/nowhere/rows"
+refuses 'an output below a file' 'b.bin/rows: cannot create: Not a directory' \
+  --input "a=$dir/a=a" --input "b=$dir/b.bin" --dump-output "rows=$dir/b.bin/rows"
 check 'nothing half-written' 'there is' test -z "$(find "$dir" -name 'x*')"
 cp "$dir/b.bin" "$dir/x.part"
 check 'an input that is called like a part' 'it fails' run --input "a=$dir/a=a" --input "b=$dir/x.part" --dump-output "rows=$dir/x"

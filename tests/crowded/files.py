@@ -1,5 +1,6 @@
-"""Model files of 1 to 8 MB that hold far more than their network needs: initializers, nodes, attributes, metadata, names, tensors,
-buffers, sections. Deterministic. Each network is one small layer, or many; what is read of the rest must be bounded. For sweep.py."""
+"""Model files of 1 to 8 MB with far more data than their network needs: initializers, nodes,
+attributes, metadata, names, tensors, buffers, sections. Deterministic. Each network is one small
+layer, or many layers; the memory for the other data must be bounded. Imported by sweep.py."""
 
 import os
 import struct
@@ -42,7 +43,8 @@ def ints(name, numbers):
 
 
 def node(kind, inputs, outputs, attributes=(), name=""):
-    return (b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs) + (field(3, name) if name else b"") +
+    return (b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs) +
+            (field(3, name) if name else b"") +
             field(4, kind) + b"".join(field(5, a) for a in attributes))
 
 
@@ -51,8 +53,10 @@ WEIGHT = tensor("w", [8, 3, 3, 3], b"\0\0\0\x3c" * 216)
 
 
 def onnx(nodes=(CONV,), initializers=(), more_graph=b"", more=b"", inputs=(), output=("c", [1, 8, SIDE, SIDE])):
-    graph = (b"".join(field(1, n) for n in nodes) + field(2, "g") + b"".join(field(5, t) for t in (WEIGHT, *initializers)) +
-             field(11, value("x", [1, 3, SIDE, SIDE])) + b"".join(field(11, i) for i in inputs) + field(12, value(*output)) + more_graph)
+    graph = (b"".join(field(1, n) for n in nodes) + field(2, "g") +
+             b"".join(field(5, t) for t in (WEIGHT, *initializers)) +
+             field(11, value("x", [1, 3, SIDE, SIDE])) + b"".join(field(11, i) for i in inputs) +
+             field(12, value(*output)) + more_graph)
     return field(1, 8) + more + field(7, graph) + field(8, field(2, 13))
 
 
@@ -71,13 +75,13 @@ def chained(kind, n, **more):
 
 def added(n):
     nodes = [node("Add", ["x" if i == 0 else "v%d" % (i - 1), "k%d" % i], ["v%d" % i]) for i in range(n)]
-    return onnx(nodes, [tensor("k%d" % i, [1, 3, 1, 1], bytes(12)) for i in range(n)], output=("v%d" % (n - 1), [1, 3, SIDE, SIDE]))
+    return onnx(nodes, [tensor("k%d" % i, [1, 3, 1, 1], bytes(12)) for i in range(n)],
+                output=("v%d" % (n - 1), [1, 3, SIDE, SIDE]))
 
 
 def unread_nodes(n):
-    nodes = [CONV] + [node("Constant", [], ["made_%d" % i], [field(1, "value") + field(5, tensor("", [1], b"\0\0\0\0")) + field(20, 4)])
-                      for i in range(n)]
-    return onnx(nodes)
+    value_of = field(1, "value") + field(5, tensor("", [1], b"\0\0\0\0")) + field(20, 4)
+    return onnx([CONV] + [node("Constant", [], ["made_%d" % i], [value_of]) for i in range(n)])
 
 
 def computed(n):
@@ -90,8 +94,9 @@ def computed(n):
 
 def joined(n):
     """Maps of many parts: each Concat doubles them."""
-    nodes = [node("Relu", ["x"], ["r"]), node("Concat", ["r", "x"], ["j0"], [field(1, "axis") + field(3, 1) + field(20, 2)])]
-    nodes += [node("Concat", ["j%d" % i, "j%d" % i], ["j%d" % (i + 1)], [field(1, "axis") + field(3, 1) + field(20, 2)]) for i in range(n)]
+    axis = [field(1, "axis") + field(3, 1) + field(20, 2)]
+    nodes = [node("Relu", ["x"], ["r"]), node("Concat", ["r", "x"], ["j0"], axis)]
+    nodes += [node("Concat", ["j%d" % i, "j%d" % i], ["j%d" % (i + 1)], axis) for i in range(n)]
     return onnx(nodes, output=("j%d" % n, [1, 6 << n, SIDE, SIDE]), more=field(6, "p" * (1 << 20)))
 
 
@@ -129,7 +134,8 @@ class Flat:
         return at
 
     def table(self, at, fields):
-        """fields: {number: ("I", 5), a function that writes what is referred to, or bytes}; `at`: of the reference to it."""
+        """at: offset of the reference to this table; None: none. fields: {number: value}; a value is
+        ("I", 5), a function that writes the object referred to, bytes, or a list of integers."""
         n = max(fields, default=-1) + 1
         offsets, position = [0] * n, 4
         for k in sorted(fields):
@@ -158,7 +164,8 @@ class Flat:
                 struct.pack_into("<I", self.data, place, len(self.data) - place)
                 self.vector(form, numbers)
                 if isinstance(fields[k], bytes):
-                    struct.pack_into("<I", self.data, place + struct.unpack_from("<I", self.data, place)[0], len(fields[k]))
+                    first = place + struct.unpack_from("<I", self.data, place)[0]
+                    struct.pack_into("<I", self.data, first, len(fields[k]))
 
     def tables(self, fields_of_each):
         """A function that writes a vector of tables."""
@@ -228,23 +235,28 @@ FILES = {
     "identities.onnx": lambda: chained("Identity", 100 * K),
     "attributes.onnx": lambda: chained("Relu", 200, attributes=[ints("a%d" % i, range(20)) for i in range(250)]),
     "long_attribute.onnx": lambda: chained("Relu", 2, attributes=[ints("a", range(1000 * K))]),
-    "strings.onnx": lambda: chained("Relu", 1, attributes=[field(1, "s") + b"".join(field(9, "t") for _ in range(400 * K)) + field(20, 8)]),
-    "values.onnx": lambda: onnx(more_graph=b"".join(field(13, value("nowhere_%d" % i, [1, 2, 3, 4])) for i in range(60 * K))),
+    "strings.onnx": lambda: chained("Relu", 1, attributes=[
+        field(1, "s") + b"".join(field(9, "t") for _ in range(400 * K)) + field(20, 8)]),
+    "values.onnx": lambda: onnx(more_graph=b"".join(
+        field(13, value("nowhere_%d" % i, [1, 2, 3, 4])) for i in range(60 * K))),
     "documented.onnx": lambda: onnx(more_graph=field(10, "d" * (6 * K * K))),
-    "inputs.onnx": lambda: onnx(initializers=scalars(40 * K), inputs=[value("unused_initializer_%d" % i, []) for i in range(40 * K)]),
+    "inputs.onnx": lambda: onnx(initializers=scalars(40 * K), inputs=[
+        value("unused_initializer_%d" % i, []) for i in range(40 * K)]),
     "added.onnx": lambda: added(1000) + field(6, "p" * K * K),
     "added_many.onnx": lambda: added(25 * K),
     "constants.onnx": lambda: unread_nodes(60 * K),
     "computed.onnx": lambda: computed(1 * K),
     "joined.onnx": lambda: joined(14),
-    "opsets.onnx": lambda: onnx(more=b"".join(field(8, field(1, "domain.%d" % i) + field(2, 1)) for i in range(150 * K))),
+    "opsets.onnx": lambda: onnx(more=b"".join(
+        field(8, field(1, "domain.%d" % i) + field(2, 1)) for i in range(150 * K))),
     "external.onnx": lambda: external(20 * K),
     "tensors.tflite": lambda: tflite(unused_tensors(60 * K)),
     "tensors_named.tflite": lambda: tflite(unused_tensors(4 * K, b"n" * 1000)),
     "buffers.tflite": lambda: tflite(buffers=[{}] * (120 * K)),
     "relus.tflite": lambda: relus(25 * K),
     "relus_2000.tflite": lambda: tflite_padded(relus(2000)),
-    "codes.tflite": lambda: tflite_padded(tflite(codes=[{0: ("b", 32), 1: b"custom_%d" % i} for i in range(4 * K - 2)])),
+    "codes.tflite": lambda: tflite_padded(tflite(codes=[
+        {0: ("b", 32), 1: b"custom_%d" % i} for i in range(4 * K - 2)])),
     "described.tflite": lambda: tflite(more={3: b"d" * (4 * K * K)}),
     "sections.cfg": lambda: cfg("[]\n" * 10 + "[a]\n" * (380 * 1000)),
     "sections_2000.cfg": lambda: cfg("[maxpool]\nsize=1\nstride=1\n" * 2000 + "#" * K * K),

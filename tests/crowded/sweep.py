@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Opens models in memory groups that are too small for them, or hardly large enough: nobody is killed.
+"""Opens models in cgroups that are too small for them, or hardly large enough: none may be killed.
 
-Crowded files (files.py) in groups of 4 to 64 MB, and models in groups of 60 to 100 % of their predicted least. Each is predicted and
-run: exit status 0, 2 or 3, never a signal, and a peak of at most the predicted charge. Needs root and control groups v1; BUILD names
-the build folder, MAFAT_MODELS the folder of real models. Exit status 0: all as it should be, 1 not, 77 cannot be tried here.
+The files of files.py are opened in cgroups of 4 to 64 MB, and real models in cgroups of 60 to 100 %
+of their predicted least memory. Each is predicted and run. The exit status must be 0, 2 or 3, never
+a signal, and the peak at most the predicted charge. Needs root and cgroups v1. BUILD names the build
+folder, MAFAT_MODELS the folder of real models. Exit status: 0 all passed, 1 a run failed, 77 cannot
+be tried here.
 
   --sample          a few of each
   --only PATTERN    files and models whose names contain it
@@ -31,7 +33,8 @@ MODELS = ["onnx/yolox_nano.onnx", "onnx/FastestDet.onnx", "onnx/ultraface_RFB-32
           "onnx/light_shufflenet.onnx", "onnx/micro_kws_m_static_qdq.onnx", "tflite/mobilenet_v1_0.25_128_float.tflite",
           "tflite/mobilenet_v2_1.0_224_quant.tflite", "tflite/vww_96_int8.tflite", "tflite/kws_ref_model.tflite",
           "tflite/ssd_mobilenet_v1_quant.tflite", "yolo-fastest-1.1.cfg"]
-SAMPLE = (["scalars_5.onnx", "properties_small.onnx", "relus_3.onnx", "tensors.tflite", "sections.cfg", "lines.names"], [4, 8, 16],
+SAMPLE = (["scalars_5.onnx", "properties_small.onnx", "relus_3.onnx", "tensors.tflite", "sections.cfg",
+           "lines.names"], [4, 8, 16],
           ["onnx/yunet_n_320_320.onnx", "tflite/kws_ref_model.tflite"], [60, 80, 95, 100])
 
 
@@ -39,7 +42,8 @@ def run(arguments, limit, seconds=300):
     """Exit status (negative: a signal), the answer, the message, and the group's peak. Too slow counts as killed."""
     with Group("mafat-crowded", limit) as group:
         write(group.folder + "/memory.swappiness", "0")   # another test's swap is none of ours
-        done = subprocess.run(["timeout", "-s", "KILL", str(seconds), LAUNCHER, group.folder, PROGRAM, "--json"] + arguments,
+        words = ["timeout", "-s", "KILL", str(seconds), LAUNCHER, group.folder, PROGRAM, "--json"]
+        done = subprocess.run(words + arguments,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False)
         peak = group.read("max_usage_in_bytes")
     try:
@@ -68,7 +72,8 @@ class Sweep:
         self.n += 1
         self.bad += why is not None
         if why or self.verbose:
-            print("%s crowded %s: %s (status %d, peak %.2f MiB%s) %s" % ("FAIL" if why else "ok", name, why or "as it should be", status,
+            print("%s crowded %s: %s (status %d, peak %.2f MiB%s) %s" % (
+                  "FAIL" if why else "ok", name, why or "as it should be", status,
                   peak / 1048576, ", predicted %.2f" % (charge / 1048576) if charge else "", message[:160]), flush=True)
 
     def try_both(self, name, arguments, inputs, limit):
@@ -129,7 +134,8 @@ def main():
             sweep.try_model(model_arguments(path), percents, o.files)
         elif o.only in name:
             print("skip crowded %s: MAFAT_MODELS names no folder with it" % name)
-    print("%s crowded: %d of %d runs as they should be" % ("FAIL" if sweep.bad or not sweep.n else "ok", sweep.n - sweep.bad, sweep.n))
+    print("%s crowded: %d of %d runs as they should be" % (
+        "FAIL" if sweep.bad or not sweep.n else "ok", sweep.n - sweep.bad, sweep.n))
     sys.exit(1 if sweep.bad or not sweep.n else 0)
 
 

@@ -168,15 +168,20 @@ refused("no name", 404, "GET", "/none")
 refused("another method", 405, "DELETE", "/")
 check("405 says which", ask("PUT", "/plan")[1]["Allow"] == "GET, HEAD")
 refused("a form", 415, "POST", "/detect", b"--a\r\n", {"Content-Type": "multipart/form-data; boundary=a"})
-answer = ask("POST", "/detect", PICTURE.translate(None, b"\r\n\0"), {"Content-Type": "application/x-www-form-urlencoded"})
-check("a picture without its line ends, as curl -d sends it", is_error(answer, 422) and b"curl --data-binary @FILE" in answer[2], answer)
+answer = ask("POST", "/detect", PICTURE.translate(None, b"\r\n\0"),
+             {"Content-Type": "application/x-www-form-urlencoded"})
+check("a picture without its line ends, as curl -d sends it",
+      is_error(answer, 422) and b"curl --data-binary @FILE" in answer[2], answer)
 answer = ask("POST", "/detect", PICTURE, {"Content-Type": "application/x-www-form-urlencoded"})
 check("a whole picture of that type", answer[0] == 200, answer)
 answer = ask("GET", "/detect")
-check("GET /detect says how to send a picture", is_error(answer, 405) and b"POST: curl --data-binary @FILE" in answer[2], answer)
+check("GET /detect says how to send a picture",
+      is_error(answer, 405) and b"POST: curl --data-binary @FILE" in answer[2], answer)
 refused("a page of another host", 403, "POST", "/detect", PICTURE, {"Origin": "http://elsewhere"})
-refused("an image in a page of another site", 403, "GET", "/map", None, {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"})
-check("a link of another site", ask("GET", "/", None, {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"})[0] == 200)
+refused("an image in a page of another site", 403, "GET", "/map", None,
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"})
+check("a link of another site",
+      ask("GET", "/", None, {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"})[0] == 200)
 refused("no budget", 400, "GET", "/plan?memory=much")
 huge = b"P5 60000 60000 255\n" + b"0" * 1000
 answer = ask("POST", "/detect", huge)
@@ -204,7 +209,8 @@ check("four at once, in order", statuses(got) == [200, 200, 404, 200], got)
 got = speak(post(body=b"P5 2 2 255\n0123", close=False) + b"\r\n" + get("/healthz", "Connection: close\r\n"))
 check("a line behind a body", statuses(got) == [200, 200], got)
 check("half closed", statuses(speak(post(close=False), finish=True)) == [200])
-check("close wins over keep-alive", statuses(speak(get("/healthz", "Connection: close, keep-alive\r\n") + get("/healthz"))) == [200])
+check("close wins over keep-alive",
+      statuses(speak(get("/healthz", "Connection: close, keep-alive\r\n") + get("/healthz"))) == [200])
 check("HTTP/1.0 ends", statuses(speak(b"GET /healthz HTTP/1.0\r\n\r\n")) == [200])
 c = http.client.HTTPConnection("127.0.0.1", PORT, timeout=60)
 c.connect()

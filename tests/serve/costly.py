@@ -31,7 +31,8 @@ def progressive(width, height, scans, channels=1):
     out += segment(0xc2, struct.pack(">BHHB", 8, height, width, channels) + b"".join(bytes([i, 0x11, 0]) for i in ids))
     out += segment(0xc4, b"\0" + bytes([1]) + bytes(15) + b"\0")  # category 0 is the bit 0
     out += segment(0xc4, b"\x10" + bytes([0, 0, 0, 15]) + bytes(12) + bytes(16 * k for k in range(15)))
-    out += segment(0xda, bytes([channels]) + b"".join(bytes([i, 0]) for i in ids) + b"\0\0\0") + bytes(-(-blocks * channels // 8))
+    out += segment(0xda, bytes([channels]) + b"".join(bytes([i, 0]) for i in ids) + b"\0\0\0")
+    out += bytes(-(-blocks * channels // 8))
     empty = runs_of_empty_blocks(blocks)
     for i in range(scans - 1):
         out += segment(0xda, bytes([1, i % channels + 1, 0, 1, 63, 0 if i < channels else 0x10])) + empty
@@ -46,10 +47,13 @@ def large_png(width, height):
     for _ in range(height):
         rows += packer.compress(bytes(width + 1))
     rows += packer.flush()
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) +
+            chunk(b"IEND", b""))
 
 
 if __name__ == "__main__":
     name, width, height, scans, *channels = sys.argv[1:]
     width, height, scans = int(width), int(height), int(scans)
-    open(name, "wb").write(progressive(width, height, scans, int(*channels or [1])) if scans else large_png(width, height))
+    open(name, "wb").write(progressive(width, height, scans, int(*channels or [1])) if scans else
+                           large_png(width, height))

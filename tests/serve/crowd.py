@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Clients that hold what others need, beside two that measure: crowd.py PORT PICTURE SECONDS
-[HEADS BODIES COSTLY WHOLE]. Without them 200 heads that never end, 20 bodies that never end, three
-clients that send pictures that are costly to decode, and 0 that send whole requests without pause.
-Each connects again when it was closed. The two ask for /healthz and for a picture of 30 KB, each on
+"""Measures mafat_serve while other clients hold connections and memory: crowd.py PORT PICTURE SECONDS
+[HEADS BODIES COSTLY WHOLE]. These are the numbers of clients whose heads never end (default 200),
+whose bodies never end (20), that send pictures that are costly to decode (3), and that send
+complete requests without pause (0). Each connects again when its connection is closed. Two others ask
+for /healthz and for a picture of 30 KB, each on
 a new connection; they are threads of a process of their own. Prints figures; exit status 1 if
 /healthz took more than a second or had another status than 200, or the picture took more than twice
 its time alone and two seconds, or had another status than 200 and 429. The variable PATIENCE
@@ -29,7 +30,8 @@ def get(path):
 
 
 def post(body, length=None):
-    return b"POST /detect HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % (len(body) if length is None else length) + body
+    length = len(body) if length is None else length
+    return b"POST /detect HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % length + body
 
 
 # ---- the crowd ----

@@ -14,11 +14,13 @@ locks.py [options]
   --csv FILE       a line a run (default: BUILD/soak/locks.csv)
   --folder FOLDER  for the swap file and the file system's image (default: BUILD/soak); on a disk
 
-A run decodes a JPEG three times. It is started by build/launcher, with a swap file switched on and control groups v1; root. After
-each limit and lock one line is printed: runs, failures, runs with swapped pages, runs that reached the limit, and the least bytes
-that were left below it. With mount the kernel may reclaim records of the file system at the limit; without, no run may reach it.
+A run decodes a JPEG three times. build/launcher starts it, with a swap file switched on. Needs root
+and cgroups v1. After each limit and lock one line is printed: runs, failures, runs with swapped
+pages, runs that reached the limit, and the fewest bytes that were left below it. With --cold mount,
+runs may reach the limit, where the kernel reclaims records of the file system; with evict, none may.
 
-Exit status: 0 no run failed or swapped or, with evict, reached its limit; 1 one did; 2 misuse; 77 cannot be tried here."""
+Exit status: 0 no run failed or swapped or, with evict, reached its limit; 1 one did; 2 misuse; 77
+cannot be tried here."""
 
 import argparse
 import contextlib
@@ -43,8 +45,8 @@ from groups import BUILD, PAGE, Group, make_cold, why_not   # noqa: E402
 from works import read_cases   # noqa: E402
 
 CASE = "yolov2-10-auto"    # of tests/limits/cases.txt: its files are used, not its plan
-COLUMNS = ("limit_bytes", "lock", "status", "predicted_charge_bytes", "peak_bytes", "limit_hits", "swapped_pages", "locked_bytes",
-           "latency_ms", "message")
+COLUMNS = ("limit_bytes", "lock", "status", "predicted_charge_bytes", "peak_bytes", "limit_hits", "swapped_pages",
+           "locked_bytes", "latency_ms", "message")
 IMAGE_BYTES = 1 << 30
 OTHER_FILES = 1500         # beside each of ours: the kernel reads 32 blocks of a table of inodes ahead
 
@@ -122,8 +124,10 @@ def run(place, limit, lock):
     program, model, picture = place.files[:3]
     place.cold()
     words = [program, "--json", "--quiet", "--memory", "%dM" % limit, "--repeat", "3", "--lock", lock, model, picture]
-    with Group("mafat-soak-locks", limit << 20) as group, tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        process = subprocess.Popen([LAUNCHER, group.folder] + words, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=place.env)
+    with Group("mafat-soak-locks", limit << 20) as group, tempfile.TemporaryFile("w+") as out, \
+            tempfile.TemporaryFile("w+") as err:
+        process = subprocess.Popen([LAUNCHER, group.folder] + words, stdin=subprocess.DEVNULL, stdout=out,
+                                   stderr=err, env=place.env)
         swapped = follow(group, process) // PAGE
         found = {"peak_bytes": group.read("max_usage_in_bytes"), "limit_hits": group.read("failcnt"),
                  "swapped_pages": max(swapped, group.stat().get("workingset_refault_anon", 0))}
