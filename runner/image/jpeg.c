@@ -7,12 +7,11 @@
 #include "runner/image/decoder.h"
 #include "runner/image/jpeg_scans.h"
 
-enum { MAX_COMPONENTS = MAFAT_JPEG_COMPONENTS };
-
 /* Parameters that determine libjpeg's memory use. */
 struct jpeg_frame {
   int width, height, n_components;
-  int h[MAX_COMPONENTS], v[MAX_COMPONENTS]; /* sampling factors of each component */
+  /* sampling factors of each component */
+  int h[MAFAT_JPEG_COMPONENTS], v[MAFAT_JPEG_COMPONENTS];
   int shrunk; /* the picture is decoded at 1 / shrunk of its size: 1, 2, 4 or 8 */
   bool whole; /* libjpeg keeps the coefficients of the whole picture */
 };
@@ -470,7 +469,7 @@ static int describe(struct jpeg *jpeg, struct mafat_diagnostic *d)
 {
   struct mafat_image_decoder *base = &jpeg->base;
   struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
-  if (cinfo->num_components > MAX_COMPONENTS || cinfo->num_components == 2)
+  if (cinfo->num_components > MAFAT_JPEG_COMPONENTS || cinfo->num_components == 2)
     return mafat_fail(d, MAFAT_EUNSUPPORTED,
                       "%s: expected a JPEG picture of 1, 3 or 4 components, found %d", base->name,
                       cinfo->num_components);
