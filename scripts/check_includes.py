@@ -4,13 +4,15 @@
 Rooms are layered: a file includes its own room and the rooms below it. Folders inside the rooms
 form no include cycle, and neither do files (x.c and x.h count as one). No folder holds more than
 25 .c files, except folders with one file for each kind, head or operator; no room and no folder
-is larger than its share of the product.
+is larger than its share of the product. No constant of an enum has the name of a macro of a system
+header that the tree includes: the macro would silently replace it where the header comes later.
 
 Prints every violation and exits 1; --sizes prints the share of each room and folder.
 """
 
 import os
 import re
+import subprocess
 import sys
 
 # From the ground up: what files of a room may include beside their own room.
@@ -43,6 +45,10 @@ ROOM_SHARE, FOLDER_SHARE = 0.27, 0.10
 
 OTHER_PRODUCT = ("python", "examples", "darknet_patch", "experiments")
 OTHER_CHECKED = ("tests", "experiments")
+SYSTEM = re.compile(r"^\s*#\s*include\s+<([^>]+)>", re.M)
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+ENUM = re.compile(r"\benum\b[\w\s]*\{([^}]*)\}")
+CONSTANT = re.compile(r"(?:^|,)\s*(\w+)")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 
@@ -129,6 +135,30 @@ def check_cycles(includes):
                     yield f"  {path} includes {target}"
 
 
+def find_macros(headers):
+    """Macros of those of the headers that are installed; an empty set without a compiler."""
+    lines = ["#include <stdio.h>"] + [f"#if __has_include(<{h}>)\n#include <{h}>\n#endif" for h in sorted(headers)]
+    command = [os.environ.get("CC", "gcc"), "-D_GNU_SOURCE", "-E", "-dM", "-x", "c", "-"]
+    try:
+        found = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True, check=False).stdout
+    except OSError:
+        found = ""
+    return set(re.findall(r"^#define (\w+)", found, re.M))
+
+
+def check_macros(paths):
+    headers, constants = set(), []
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            text = COMMENT.sub(" ", file.read())
+        headers.update(SYSTEM.findall(text))
+        constants += [(path, name) for body in ENUM.findall(text) for name in CONSTANT.findall(body)]
+    macros = find_macros(headers)
+    for path, name in constants:
+        if name in macros:
+            yield f"{path}: the constant {name} has the name of a macro of a system header"
+
+
 def count_lines(path):
     with open(path, encoding="utf-8") as file:
         return sum(1 for _ in file)
@@ -181,7 +211,7 @@ def main():
     for room in tuple(MAY_INCLUDE) + OTHER_CHECKED:
         for path in files_below(room, (".c", ".h")):
             includes[path] = list(included_by(path))
-    problems = list(check_rooms(includes)) + list(check_cycles(includes)) + list(check_sizes())
+    problems = list(check_rooms(includes)) + list(check_cycles(includes)) + list(check_sizes()) + list(check_macros(includes))
     for problem in problems:
         print(problem)
     if problems:

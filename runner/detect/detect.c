@@ -141,8 +141,8 @@ static void choose_boxes(struct mafat_detection_search *s)
 /* Clamps a coordinate in pixels; `value` must not be NaN. */
 static float clamp_pixels(double value)
 {
-  enum { FAR = 1000000000 };
-  return (float)(value < -FAR ? -FAR : value > FAR ? FAR : value);
+  enum { MOST_PIXELS = 1000000000 };
+  return (float)(value < -MOST_PIXELS ? -MOST_PIXELS : value > MOST_PIXELS ? MOST_PIXELS : value);
 }
 
 static struct mafat_detection to_pixels(const struct mafat_detection_search *s,

@@ -92,7 +92,7 @@ static float random_share(struct test_rng *rng)
   return (float)(test_random(rng) >> 8) / 16777216.f;
 }
 
-enum shapes { EVEN, SMALL, MANY_SIZES, COARSE, FAR, STRANGE, SAME, N_SHAPES };
+enum shapes { EVEN, SMALL, MANY_SIZES, COARSE, DISTANT, STRANGE, SAME, N_SHAPES };
 
 static struct mafat_rectangle random_box(struct test_rng *rng, enum shapes shapes)
 {
@@ -105,7 +105,7 @@ static struct mafat_rectangle random_box(struct test_rng *rng, enum shapes shape
   case COARSE: /* edges on edges of cells and of other boxes */
     return (struct mafat_rectangle){floorf(x * 32) / 32, floorf(y * 32) / 32, floorf(w * 5) / 16,
                                     floorf(h * 5) / 16};
-  case FAR:
+  case DISTANT:
     return (struct mafat_rectangle){x + 1e5f, -y - 3e6f, w * 4,
                                     h}; /* floats there are multiples of 1/4 */
   case STRANGE: {
