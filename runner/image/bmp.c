@@ -223,6 +223,14 @@ static int check_rows(const struct bmp *b, struct mafat_diagnostic *d)
                     (unsigned long long)end, (unsigned long long)b->base.source->opened.bytes);
 }
 
+static int allocate_block(struct bmp *b, struct mafat_diagnostic *d)
+{
+  size_t bytes = (size_t)rows_per_block(b) * b->stride;
+  b->base.bytes = sizeof *b + bytes;
+  b->block = malloc(bytes);
+  return b->block ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", b->base.name);
+}
+
 int mafat_image_bmp_open(struct mafat_image_decoder **out, struct mafat_image_source *source,
                          const char *name, int channels, struct mafat_diagnostic *d)
 {
@@ -236,14 +244,11 @@ int mafat_image_bmp_open(struct mafat_image_decoder **out, struct mafat_image_so
   source->window = MAFAT_IMAGE_PIXELS_WINDOW;
   int code = read_header(b, d);
   if (code == MAFAT_OK) code = check_rows(b, d);
-  size_t block = (size_t)rows_per_block(b) * b->stride;
-  if (code == MAFAT_OK && !(b->block = malloc(block)))
-    code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
+  if (code == MAFAT_OK) code = allocate_block(b, d);
   if (code) {
     bmp_close(&b->base);
     return code;
   }
-  b->base.bytes = sizeof *b + block;
   *out = &b->base;
   return MAFAT_OK;
 }
