@@ -18,6 +18,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+static int fail(const struct mafat_weights *w, int code, struct mafat_diagnostic *d)
+{
+  return mafat_fail(d, code, "%s: %s", w->file->name, mafat_error_name(code));
+}
+
 /* ---- opening: kept layers ---- */
 
 /* used: layers whose weights a step of the plan needs. kept: those of them that are read now and
@@ -123,7 +128,7 @@ static int take_all(struct mafat_weights *w, struct mafat_fetches *fetches, char
   struct mafat_fetch fetch;
   const char *data;
   int code = mafat_stream_open(&s, w->file->reads, fetches, w->network->values);
-  if (code) return mafat_fail(d, code, "%s: out of memory", w->file->name);
+  if (code) return fail(w, code, d);
   mafat_stream_rewind(s, ring, ring_bytes);
   while (code == MAFAT_OK && mafat_stream_next_step(s) >= 0) {
     if ((code = mafat_stream_take(s, &fetch, &data, d)) ||
@@ -171,7 +176,7 @@ static int read_kept(struct mafat_weights *w, const bool *kept, struct mafat_dia
   void *ring = MAP_FAILED;
   int code = mafat_fetches_open_layers(&fetches, w->network, w->n_layers, kept, w->file->constants,
                                        kept_read_bytes(w));
-  if (code) return mafat_fail(d, code, "%s: out of memory", w->file->name);
+  if (code) return fail(w, code, d);
   mafat_fetches_restrict(fetches, w->plan);
   while (mafat_fetches_next(fetches, &fetch)) {
     if (fetch.bytes > largest) largest = fetch.bytes;
@@ -223,8 +228,9 @@ static int prepare_runs(struct mafat_weights *w, const bool *used, struct mafat_
     code = mafat_fetches_open(&w->fetches, w->network, w->plan, w->file->constants);
   if (code == MAFAT_OK)
     code = mafat_stream_open(&w->stream, w->file->reads, w->fetches, w->network->values);
+  if (code) return fail(w, code, d);
   w->ring_bytes = sizes.ring_bytes;
-  return code ? mafat_fail(d, code, "%s: %s", w->file->name, mafat_error_name(code)) : MAFAT_OK;
+  return MAFAT_OK;
 }
 
 /* ---- opening ---- */
@@ -249,7 +255,7 @@ static int open_store(struct mafat_weights *w, struct mafat_diagnostic *d)
   int code = kept && used ? allocate(w) : MAFAT_ENOMEM;
   if (code == MAFAT_OK) code = find_kept(w, kept, used);
   if (code) {
-    mafat_fail(d, code, "%s: out of memory", w->file->name);
+    fail(w, code, d);
     goto done;
   }
   mafat_weights_forget_parts(w);
