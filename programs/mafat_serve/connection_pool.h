@@ -18,6 +18,9 @@ enum {
   MAFAT_POOL_SIZE = MAFAT_POOL_HELD + MAFAT_POOL_SPARE
 };
 
+/* Each connection has at most one job. */
+_Static_assert((int)MAFAT_POOL_HELD <= (int)MAFAT_JOB_QUEUE_SIZE, "all jobs fit in the queue");
+
 /* HTTP statuses of answers. */
 enum { MAFAT_POOL_STATUSES = 18 };
 extern const int mafat_pool_statuses[MAFAT_POOL_STATUSES];
