@@ -68,15 +68,3 @@ int mafat_text_source_read(const struct mafat_model_source *s, const char *what,
   }
   return code;
 }
-
-int mafat_text_file_read(const char *path, const char *what, size_t max_bytes, char **text,
-                         size_t *bytes, struct mafat_diagnostic *d)
-{
-  struct mafat_model_source *s;
-  *text = NULL;
-  *bytes = 0;
-  int code = mafat_model_source_open(&s, path, d);
-  if (code == MAFAT_OK) code = mafat_text_source_read(s, what, max_bytes, text, bytes, d);
-  mafat_model_source_close(&s);
-  return code;
-}

@@ -5,13 +5,10 @@
 
 #include "base/model_source.h"
 
-/* Reads at most max_bytes into *text, which ends with a NUL after *bytes bytes; the caller frees
- * it. `what` names the expected content in messages: "a cfg file". Pipes are read to their end.
- * Returns MAFAT_EIO, MAFAT_ENOMEM, or MAFAT_EFORMAT if the text is longer. *text is NULL after a
- * failure. */
-int mafat_text_file_read(const char *path, const char *what, size_t max_bytes, char **text,
-                         size_t *bytes, struct mafat_diagnostic *d);
-/* Like mafat_text_file_read, for an open source, which is read from its beginning. */
+/* Reads at most max_bytes from the beginning into *text, which ends with a NUL after *bytes bytes;
+ * the caller frees it. `what` names the expected content in messages: "a cfg file". Pipes are read
+ * to their end. Returns MAFAT_EIO, MAFAT_ENOMEM, or MAFAT_EFORMAT if the text is longer. *text is
+ * NULL after a failure. */
 int mafat_text_source_read(const struct mafat_model_source *source, const char *what,
                            size_t max_bytes, char **text, size_t *bytes,
                            struct mafat_diagnostic *d);
