@@ -259,13 +259,19 @@ int mafat_calibration_load(struct mafat_calibration *c, const char *cpu,
   return code;
 }
 
-/* Writes a file and waits until it is on the disk. Returns 0, or -1 on failure. */
+/* Writes a file and waits until it is on the disk. Returns 0, or errno. */
 static int write_file(const char *path, const char *text, size_t bytes)
 {
-  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (fd < 0) return -1;
-  bool good = write(fd, text, bytes) == (ssize_t)bytes && fsync(fd) == 0;
-  return close(fd) == 0 && good ? 0 : -1;
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), error = 0;
+  if (fd < 0) return errno;
+  for (size_t done = 0; done < bytes && !error;) {
+    ssize_t n = write(fd, text + done, bytes - done);
+    if (n > 0) done += (size_t)n;
+    else error = n < 0 ? errno : ENOSPC;
+  }
+  if (!error && fsync(fd) != 0) error = errno;
+  if (close(fd) != 0 && !error) error = errno;
+  return error;
 }
 
 int mafat_calibration_store(const struct mafat_calibration *c, char *path,
@@ -277,8 +283,10 @@ int mafat_calibration_store(const struct mafat_calibration *c, char *path,
   size_t bytes = mafat_calibration_write(c, text, sizeof text);
   if (bytes >= sizeof text) return mafat_fail(d, MAFAT_EIO, "%s: the calibration is too long", own);
   snprintf(temporary, sizeof temporary, "%s.%ld", own, (long)getpid());
-  if (write_file(temporary, text, bytes) != 0 || rename(temporary, own) != 0) {
-    code = mafat_fail(d, MAFAT_EIO, "%s: cannot write: %s", own, strerror(errno));
+  int error = write_file(temporary, text, bytes);
+  if (!error && rename(temporary, own) != 0) error = errno;
+  if (error) {
+    code = mafat_fail(d, MAFAT_EIO, "%s: cannot write: %s", own, strerror(error));
     unlink(temporary);
     return code;
   }

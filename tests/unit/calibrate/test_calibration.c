@@ -12,12 +12,15 @@
 
 #include <check.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -210,6 +213,26 @@ START_TEST(test_there_may_be_no_place_for_it)
 }
 END_TEST
 
+/* A disk that becomes full: the first write stores a part, the next one fails. */
+START_TEST(test_a_part_of_it_is_not_stored)
+{
+  struct mafat_calibration c, stored = sample();
+  struct mafat_diagnostic d = {""};
+  struct rlimit before;
+  ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, SIG_IGN);
+  for (rlim_t most = 0; most <= 200; most += 100) {
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){most, before.rlim_max});
+    int code = mafat_calibration_store(&stored, NULL, &d);
+    setrlimit(RLIMIT_FSIZE, &before);
+    ck_assert_int_eq(code, MAFAT_EIO);
+    ck_assert_msg(strstr(d.text, strerror(EFBIG)), "%s", d.text);
+    ck_assert_int_eq(n_files(), 0);
+    ck_assert_int_eq(mafat_calibration_load(&c, "avx2", NULL), MAFAT_EIO);
+  }
+}
+END_TEST
+
 START_TEST(test_every_level_has_built_in_figures)
 {
   static const char *const levels[] = {"portable", "neon", "avx2", "avx512"};
@@ -364,6 +387,7 @@ Suite *calibration_suite(void)
   tcase_add_checked_fixture(tcase, make_folder, remove_folder);
   tcase_add_test(tcase, test_what_is_stored_is_loaded);
   tcase_add_test(tcase, test_there_may_be_no_place_for_it);
+  tcase_add_test(tcase, test_a_part_of_it_is_not_stored);
   tcase_add_test(tcase, test_calibrating_leaves_nothing_behind);
   suite_add_tcase(suite, tcase);
   tcase = tcase_create("fit");
