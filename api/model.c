@@ -431,6 +431,7 @@ static int run_picture(struct mafat_model *m, const char *path,
   struct mafat_image *image = NULL;
   int code = open_picture(m, path, pixels, &image, d);
   if (code == MAFAT_OK) return mafat_model_run_image(m, &image, before, d);
+  m->input_failed = code != MAFAT_ECANCELED;
   mafat_image_close(&image);
   mafat_own_trim(&m->heap);
   return code;

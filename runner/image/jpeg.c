@@ -251,6 +251,8 @@ static boolean fill_input_buffer(j_decompress_ptr cinfo)
     fill_from_scans(jpeg);
     return TRUE;
   }
+  int code = mafat_image_source_check(source, jpeg->base.name, jpeg->diagnostic);
+  if (code) give_up(jpeg, code);
   int filled = mafat_image_source_fill(source);
   if (filled < 0) {
     mafat_fail(jpeg->diagnostic, MAFAT_EIO, "%s: cannot read: %s", jpeg->base.name,

@@ -34,8 +34,9 @@ static unsigned take(struct marker_walk *w)
 {
   struct mafat_image_source *source = &w->source;
   if (source->left == 0 && !w->ended) {
-    int filled = mafat_image_source_fill(source);
-    if (filled < 0) w->error = errno;
+    bool canceled = mafat_image_source_check(source, w->s->name, NULL) != MAFAT_OK;
+    int filled = canceled ? 0 : mafat_image_source_fill(source);
+    if (filled < 0 || canceled) w->error = canceled ? ECANCELED : errno;
     w->ended = filled <= 0;
   }
   if (w->ended) return 0;
@@ -358,6 +359,8 @@ static int judge(const struct marker_walk *w, struct mafat_diagnostic *d)
 {
   const char *name = w->s->name;
   if (w->error == ENOMEM) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
+  if (w->error == ECANCELED)
+    return mafat_fail(d, MAFAT_ECANCELED, "%s: reading was canceled", name);
   if (w->error) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", name, strerror(w->error));
   if (is_too_much_work(w->s))
     return mafat_jpeg_refuse_work(name, w->s->frame.width, w->s->frame.height, d);

@@ -124,25 +124,28 @@ static void read_bytes(png_structp p, png_bytep bytes, size_t n)
 }
 
 /* Finds the EXIF orientation before decoding, because its chunk (eXIf) may be after the pixels.
- * Goes through all chunks and reads 8 bytes of each. */
-static int find_orientation(const struct mafat_image_source *source)
+ * Goes through all chunks and reads 8 bytes of each. MAFAT_ECANCELED: the run was canceled. */
+static int find_orientation(struct mafat_image_decoder *base, struct mafat_diagnostic *d)
 {
+  const struct mafat_image_source *source = base->source;
   enum { SIGNATURE_BYTES = 8, HEAD_BYTES = 8, CRC_BYTES = 4 };
   /* kept: offset up to which pages stay in the page cache, because they are read next */
   off_t at = SIGNATURE_BYTES, kept = MAFAT_IMAGE_FILE_WINDOW / 2;
   uint8_t head[HEAD_BYTES];
-  int orientation = 1;
-  while (mafat_image_source_peek(source->fd, at, head, sizeof head) == HEAD_BYTES) {
+  int code = MAFAT_OK;
+  while (code == MAFAT_OK &&
+         mafat_image_source_peek(source->fd, at, head, sizeof head) == HEAD_BYTES) {
     kept = mafat_image_source_drop(source, kept, at);
     size_t length = (size_t)head[0] << 24 | (size_t)head[1] << 16 | (size_t)head[2] << 8 | head[3];
     at += HEAD_BYTES;
     bool found = memcmp(head + 4, "eXIf", 4) == 0;
-    if (found) orientation = mafat_image_exif_orientation(source->fd, at, length);
+    if (found) base->orientation = mafat_image_exif_orientation(source->fd, at, length);
     if (found || memcmp(head + 4, "IEND", 4) == 0) break;
     at += (off_t)length + CRC_BYTES;
+    code = mafat_image_source_check(source, base->name, d);
   }
   mafat_image_source_drop(source, kept, INT64_MAX);
-  return orientation;
+  return code;
 }
 
 /* ---- steps ---- */
@@ -257,8 +260,6 @@ static int describe(struct png *png, struct mafat_diagnostic *d)
   base->source_channels =
       colour == PNG_COLOR_TYPE_PALETTE ? 3 : png_get_channels(png->png, png->info);
   base->whole = png_get_interlace_type(png->png, png->info) != PNG_INTERLACE_NONE;
-  base->orientation = find_orientation(base->source);
-
   size_t bytes = sizeof *png + TABLES + ROWS * ((size_t)base->width * PIXEL_BYTES + ROW_SLACK);
   size_t pixels = 0;
   if (base->whole &&
@@ -271,7 +272,7 @@ static int describe(struct png *png, struct mafat_diagnostic *d)
         "%s: an interlaced PNG picture of %dx%d needs more memory than this machine can address",
         base->name, base->width, base->height);
   base->bytes = bytes;
-  return MAFAT_OK;
+  return find_orientation(base, d);
 }
 
 int mafat_image_png_open(struct mafat_image_decoder **out,

@@ -10,7 +10,7 @@
 #include "runner/image/decoder.h"
 #include "runner/image/image.h"
 
-enum { END_OF_FILE = -1, READ_ERROR = -2 }; /* results of next_byte that are no bytes */
+enum { END_OF_FILE = -1, READ_ERROR = -2, CANCELED = -3 }; /* results of next_byte: no bytes */
 
 struct ppm {
   struct mafat_image_decoder base;
@@ -21,6 +21,7 @@ struct ppm {
 static int next_byte(struct mafat_image_source *source)
 {
   if (source->left == 0) {
+    if (mafat_image_source_check(source, "", NULL)) return CANCELED;
     int filled = mafat_image_source_fill(source);
     if (filled <= 0) return filled < 0 ? READ_ERROR : END_OF_FILE;
   }
@@ -38,11 +39,13 @@ static bool is_digit(int c)
   return c >= '0' && c <= '9';
 }
 
-/* Fails because c, a byte or END_OF_FILE or READ_ERROR, was found where a number was expected. */
+/* Fails because next_byte returned c where a number was expected. */
 static int fail_at(const struct mafat_image_decoder *base, int c,
                    struct mafat_diagnostic *d)
 {
   long long at = (long long)(base->source->position - (off_t)base->source->left);
+  if (c == CANCELED)
+    return mafat_fail(d, MAFAT_ECANCELED, "%s: reading was canceled", base->name);
   if (c == READ_ERROR)
     return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", base->name, strerror(errno));
   if (c == END_OF_FILE)
@@ -73,7 +76,7 @@ static int read_number(const struct mafat_image_decoder *base, int *value,
         __builtin_add_overflow(number, c - '0', &number))
       number = INT_MAX;
   }
-  if (c == READ_ERROR) return fail_at(base, c, d);
+  if (c < END_OF_FILE) return fail_at(base, c, d);
   *value = number;
   return MAFAT_OK;
 }

@@ -539,9 +539,70 @@ START_TEST(reading_ends_at_the_row_where_it_is_canceled)
     ck_assert_ptr_nonnull(strstr(picture_diagnostic.text, "canceled"));
     mafat_image_close(&im);
   }
-  ck_assert_int_eq(mafat_image_open(&im, picture_path, &input, NULL), MAFAT_OK);
-  ck_assert_int_eq(mafat_image_read(im, &target, NULL), MAFAT_ECANCELED);
+  int code = mafat_image_open(&im, picture_path, &input, NULL);
+  if (code == MAFAT_OK) code = mafat_image_read(im, &target, NULL);
+  ck_assert_int_eq(code, MAFAT_ECANCELED);
   mafat_image_close(&im);
+}
+END_TEST
+
+/* Inserts n zeros at an offset of the picture's file; if it is negative, before its end. */
+static void insert_zeros(long at, size_t n)
+{
+  size_t before;
+  uint8_t *bytes = picture_read_bytes(picture_path, &before), *longer = calloc(1, before + n);
+  size_t from = at < 0 ? before - (size_t)-at : (size_t)at;
+  ck_assert_ptr_nonnull(longer);
+  memcpy(longer, bytes, from);
+  memcpy(longer + from + n, bytes + from, before - from);
+  picture_write_bytes(picture_path, longer, before + n);
+  free(longer);
+  free(bytes);
+}
+
+/* Everything in a file that may be long before the first row: zeros between a JPEG's segments and
+ * between its scans, a PNG's chunks, a comment of a PPM. */
+static void write_long(int i)
+{
+  enum { ZEROS = 100000, AFTER_JFIF = 20, END_MARKER = 2 };
+  static char text[ZEROS];
+  const struct jpeg_style baseline = {.colours = JPEG_YCC},
+                          progressive = {.colours = JPEG_YCC, .progressive = true};
+  switch (i) {
+  case 0:
+    picture_write_jpeg(picture_path, WIDTH, HEIGHT, &baseline);
+    insert_zeros(AFTER_JFIF, ZEROS);
+    break;
+  case 1:
+    picture_write_jpeg(picture_path, WIDTH, HEIGHT, &progressive);
+    insert_zeros(-END_MARKER, ZEROS);
+    break;
+  case 2:
+    picture_write_png(picture_path, WIDTH, HEIGHT,
+                      &(struct png_style){.colour = PNG_COLOR_TYPE_RGB, .depth = 8});
+    break;
+  case 3:
+    memset(text, ' ', sizeof text);
+    memcpy(text, "P5#", 3);
+    memcpy(text + ZEROS - 10, "\n1 1 255\n1", 10);
+    picture_write_bytes(picture_path, text, sizeof text);
+    break;
+  }
+}
+
+START_TEST(opening_ends_if_it_is_canceled)
+{
+  atomic_bool canceled = false;
+  const struct mafat_image_input input = {WIDTH, HEIGHT, 3, .fit = MAFAT_FIT_STRETCH,
+                                          .canceled = &canceled};
+  struct mafat_image *im;
+  write_long(_i);
+  ck_assert_int_eq(mafat_image_open(&im, picture_path, &input, &picture_diagnostic), MAFAT_OK);
+  mafat_image_close(&im);
+  canceled = true;
+  ck_assert_int_eq(mafat_image_open(&im, picture_path, &input, &picture_diagnostic),
+                   MAFAT_ECANCELED);
+  ck_assert_ptr_nonnull(strstr(picture_diagnostic.text, "canceled"));
 }
 END_TEST
 
@@ -566,5 +627,6 @@ Suite *image_suite(void)
   tcase_add_loop_test(pixels, rows_are_what_read_reads, 0, 3);
   tcase_add_test(pixels, turned_pictures_have_no_rows);
   tcase_add_loop_test(pixels, reading_ends_at_the_row_where_it_is_canceled, 0, 4);
+  tcase_add_loop_test(pixels, opening_ends_if_it_is_canceled, 0, 4);
   return suite;
 }
