@@ -41,6 +41,14 @@ static void add_markers(struct jpeg_cost *cost, const unsigned char *p, size_t n
   }
 }
 
+/* Pictures of more work are refused (runner/image). Without a limit, a header of a few bytes could
+ * make the sums of costs so large that ordinary costs vanish in rounding. */
+static double limited(double cost)
+{
+  static const double most = 32.0 * (1 << 30);
+  return cost < most ? cost : most;
+}
+
 static double cost_of_jpeg(int fd, size_t bytes)
 {
   unsigned char piece[PIECE + OVERLAP];
@@ -51,7 +59,7 @@ static double cost_of_jpeg(int fd, size_t bytes)
     if (got <= 0) break;
     add_markers(&cost, piece, got < PIECE ? (size_t)got : PIECE);
   }
-  return cost.pixels * (cost.scans > 1 ? cost.scans : 1);
+  return limited(cost.pixels * (cost.scans > 1 ? cost.scans : 1));
 }
 
 double mafat_picture_cost(int fd, size_t bytes)
@@ -61,6 +69,6 @@ double mafat_picture_cost(int fd, size_t bytes)
   if (pread(fd, head, sizeof head, 0) < 4) return (double)bytes;
   if (memcmp(head, "\xff\xd8\xff", 3) == 0) return cost_of_jpeg(fd, bytes);
   if (memcmp(head, "\x89PNG", 4) == 0)
-    return number_of_32(head + WIDTH) * number_of_32(head + HEIGHT);
+    return limited(number_of_32(head + WIDTH) * number_of_32(head + HEIGHT));
   return (double)bytes;
 }

@@ -135,6 +135,24 @@ START_TEST(costs_are_pixels_of_all_scans)
 }
 END_TEST
 
+/* Costs stay far below 2^53 if they are added up: a header alone cannot outweigh all pictures. */
+START_TEST(costs_are_limited)
+{
+  uint8_t png[24] = {0x89, 'P', 'N', 'G'}, jpeg[20] = {0xff, 0xd8, 0xff, 0xc0};
+  memset(png + 16, 0xff, 8);
+  memset(jpeg + 7, 0xff, 4);
+  ck_assert(cost_of(png, sizeof png) == 0x1p35);
+  ck_assert(cost_of(jpeg, sizeof jpeg) == 65535. * 65535);
+  jpeg[12] = 0xff, jpeg[13] = 0xda;
+  for (size_t i = 14; i < sizeof jpeg; i++) jpeg[i] = jpeg[i - 2];
+  ck_assert(cost_of(jpeg, sizeof jpeg) == 4 * 65535. * 65535);
+  static uint8_t scans[4096];
+  memcpy(scans, jpeg, sizeof jpeg);
+  for (size_t i = sizeof jpeg; i < sizeof scans; i++) scans[i] = scans[i - 2];
+  ck_assert(cost_of(scans, sizeof scans) == 0x1p35);
+}
+END_TEST
+
 /* ---- the next picture ---- */
 
 static void take(struct mafat_job_queue *q, const struct mafat_job *expected)
@@ -184,6 +202,7 @@ Suite *room_suite(void)
   tcase_add_test(tests, parts_are_given_back);
   tcase_add_loop_test(tests, all_bodies_can_end, 0, test_seeds(200));
   tcase_add_test(tests, costs_are_pixels_of_all_scans);
+  tcase_add_test(tests, costs_are_limited);
   tcase_add_test(tests, quick_pictures_pass_slow_ones);
   suite_add_tcase(suite, tests);
   return suite;
