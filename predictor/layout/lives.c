@@ -169,6 +169,7 @@ static void note_input(struct mafat_layout_maker *m, int input)
 void mafat_layout_find_lives(struct mafat_layout_maker *m)
 {
   int n_tensors = mafat_network_n_tensors(m->network);
+  int inputs_end = mafat_network_n_operators(m->network);
   for (int t = 0; t < n_tensors; t++) m->lives[t] = (struct mafat_times){INT_MAX, -1};
   for (int l = 0; l < m->plan->n_layers; l++)
     if (mafat_schedule_runs(m->schedule, l) &&
@@ -176,5 +177,5 @@ void mafat_layout_find_lives(struct mafat_layout_maker *m)
       note_step(m, l);
   for (int g = 0; g < m->plan->n_groups; g++)
     if (mafat_cut_has_parts(&m->plan->groups[g].cut)) note_parts(m, g);
-  for (int i = m->network->n_layers; i < n_tensors; i++) note_input(m, i);
+  for (int i = m->network->n_layers; i < inputs_end; i++) note_input(m, i);
 }

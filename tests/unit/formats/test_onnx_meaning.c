@@ -3,6 +3,7 @@
  * types and versions of operators that ONNX's own test models (tests/conformance) do not have.
  * Expected outputs follow ONNX's text and equal those of onnxruntime 1.30.0. */
 #include "include/mafat.h"
+#include "include/mafat_plan.h"
 #include "tests/support/onnx_writer.h"
 
 #include <check.h>
@@ -64,19 +65,28 @@ static struct test_message write_model(const struct model *m)
   return test_onnx_model(&graph, m->opset);
 }
 
+enum { PATH_ROOM = 64 };
+
+/* Writes a file into memory, with a path for as long as the returned descriptor is open. */
+static int keep_file(char path[PATH_ROOM], struct test_message file)
+{
+  int fd = memfd_create("model", MFD_CLOEXEC);
+  ck_assert_int_eq(write(fd, file.data, file.n), (ssize_t)file.n);
+  snprintf(path, PATH_ROOM, "/proc/self/fd/%d", fd);
+  free(file.data);
+  return fd;
+}
+
 static int open_model(struct mafat_model **out, struct test_message file,
                       struct mafat_diagnostic *d)
 {
-  char path[64];
+  char path[PATH_ROOM];
   struct mafat_model_options options = {.size = sizeof options};
-  int fd = memfd_create("model", MFD_CLOEXEC);
-  ck_assert_int_eq(write(fd, file.data, file.n), (ssize_t)file.n);
-  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  int fd = keep_file(path, file);
   options.memory_bytes = 1 << 30; /* more than needed, for sanitizers */
   options.floats_only = true;
   int code = mafat_model_open(out, path, NULL, &options, d);
   close(fd);
-  free(file.data);
   return code;
 }
 
@@ -446,7 +456,7 @@ static const struct model models[] = {
      .dims = {1, 2}},
     {.what = "what cannot become that many",
      .opset = 13,
-     .says = "dimension 1 of 3 cannot become 2",
+     .says = "dimension 1 (size 3) cannot become 2",
      .nodes = {{"Expand", "x dims", "y", ""}},
      .constants = {{"dims", INT64, 1, {2}, {1, 2}}},
      .rank = 2,
@@ -570,12 +580,53 @@ START_TEST(parts_may_have_several_readers)
 }
 END_TEST
 
+/* An output of a Split has memory from the Split's step on, not from the start of the run. */
+START_TEST(parts_live_from_their_step_on)
+{
+  enum { SPLIT = 2 }; /* index of the layer */
+  static const int64_t dims[] = {1, 4, 6, 48};
+  struct test_message graph = {0};
+  struct mafat_model_options options = {.size = sizeof options, .plan = "1x1/NoCut"};
+  struct mafat_dry_run *dry_run;
+  struct mafat_plan_report *report;
+  struct mafat_arena_facts arena = {.size = sizeof arena};
+  struct mafat_buffer_facts b = {.size = sizeof b};
+  struct mafat_diagnostic d;
+  char path[PATH_ROOM];
+  int n_parts = 0;
+  test_onnx_add(&graph, "Exp", "x", "a", "");
+  test_onnx_add(&graph, "Exp", "a", "b", "");
+  test_onnx_add(&graph, "Split", "b", "p q r", "axis=3");
+  for (int k = 0; k < 3; k++) {
+    test_onnx_add(&graph, "Relu", (const char *const[]){"p", "q", "r"}[k],
+                  (const char *const[]){"u", "v", "w"}[k], "");
+    test_onnx_output(&graph, (const char *const[]){"u", "v", "w"}[k], -1, NULL);
+  }
+  test_onnx_input(&graph, "x", 4, dims);
+  int fd = keep_file(path, test_onnx_model(&graph, 13));
+  ck_assert_msg(mafat_dry_run_open(&dry_run, path, NULL, &options, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_dry_run_report(&report, dry_run, 1 << 30, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_int_eq(mafat_plan_report_arena(report, &arena), MAFAT_OK);
+  for (int i = 0; i < arena.n_buffers; i++) {
+    ck_assert_int_eq(mafat_plan_report_buffer(report, i, &b), MAFAT_OK);
+    if (b.layer != SPLIT || strcmp(b.what, "map") != 0) continue;
+    ck_assert_int_ge(b.first, 2 * SPLIT);
+    n_parts++;
+  }
+  ck_assert_int_eq(n_parts, 3);
+  mafat_plan_report_close(&report);
+  mafat_dry_run_close(&dry_run);
+  close(fd);
+}
+END_TEST
+
 Suite *onnx_meaning_suite(void)
 {
   Suite *s = suite_create("onnx_meaning");
   TCase *c = tcase_create("numbers");
   tcase_add_loop_test(c, models_give_the_expected_outputs, 0, COUNT(models));
   tcase_add_loop_test(c, parts_may_have_several_readers, 0, 12);
+  tcase_add_test(c, parts_live_from_their_step_on);
   suite_add_tcase(s, c);
   return s;
 }
