@@ -233,7 +233,9 @@ struct best_mix {
   struct mafat_rank_mix mix;
   int placement;
   double total_ms;
-  uint64_t exchanged_bytes, most_bytes; /* limits for a better plan: traffic; memory of a rank */
+  uint64_t exchanged_bytes; /* traffic of the best plan so far */
+  /* limits for a better plan: traffic, memory of a rank */
+  uint64_t most_exchanged_bytes, most_bytes;
   bool found;
   struct seen_spec *seen; /* (n_seen), capacity for `capacity` */
   int n_seen, capacity;
@@ -335,10 +337,11 @@ static int try_spec(struct best_mix *b, struct mafat_rank_choice *c,
   *fit = fits(c, r, b);
   bool faster = c->total_ms < b->total_ms ||
                 (c->total_ms == b->total_ms && c->exchanged_bytes < b->exchanged_bytes);
-  if (!*fit || !faster || c->exchanged_bytes > b->exchanged_bytes) return MAFAT_OK;
+  if (!*fit || !faster || c->exchanged_bytes > b->most_exchanged_bytes) return MAFAT_OK;
   b->mix = *mix;
   b->placement = placement;
   b->total_ms = c->total_ms;
+  b->exchanged_bytes = c->exchanged_bytes;
   b->found = true;
   return MAFAT_OK;
 }
@@ -461,6 +464,7 @@ static int take_best(struct mafat_rank_choice *c, const struct mafat_rank_choice
   if (code && code != MAFAT_ELIMIT) return code;
   struct best_mix b = {.total_ms = code ? INFINITY : c->total_ms,
                        .exchanged_bytes = code ? UINT64_MAX : c->exchanged_bytes,
+                       .most_exchanged_bytes = code ? UINT64_MAX : c->exchanged_bytes,
                        .most_bytes = most_needed(c, r->n_ranks),
                        .ends_ms = r->plan_seconds > 0 ? began + 1e3 * r->plan_seconds : INFINITY};
   struct mafat_rank_choice tried = {.text = NULL};
