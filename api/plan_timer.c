@@ -78,7 +78,7 @@ static int check_room(struct mafat_plan_timer *t, const struct mafat_layout *lay
   mafat_predict(&p, layout, o->footprint);
   if (p.charge_bytes > o->budget_bytes)
     return mafat_fail(
-        d, MAFAT_ELIMIT, "%.200s: to measure how long a plan takes %s", o->network->path,
+        d, MAFAT_ELIMIT, "%.200s: measuring the time of a plan %s", o->network->path,
         mafat_unfit_describe(need, p.charge_bytes, o->budget_bytes, o->budget_source));
   size_t bytes = p.resident_bytes - o->footprint->process_bytes;
   if (bytes > t->most_bytes) t->most_bytes = bytes;

@@ -125,7 +125,7 @@ static void dump(FILE *file, ncnn_mat_t output)
   size_t dims = (size_t)ncnn_mat_get_dims(output), plane = (size_t)ncnn_mat_get_w(output);
   if (dims > 1) plane *= (size_t)ncnn_mat_get_h(output);
   if (!file || dims > 3 || ncnn_mat_get_elempack(output) != 1)
-    peer_fail("ncnn's output is no map of single channels");
+    peer_fail("ncnn's output is packed or has more than 3 dimensions, or --dump cannot be opened");
   for (int c = 0; c < (dims > 2 ? ncnn_mat_get_c(output) : 1); c++)
     if (fwrite(ncnn_mat_get_channel_data(output, c), sizeof(float), plane, file) != plane)
       peer_fail("cannot write --dump");

@@ -342,7 +342,7 @@ int mafat_graph_expand(struct mafat_graph *g, struct mafat_value *out, const str
       return mafat_graph_fail(g, MAFAT_EFORMAT, "dimension %d cannot become %lld", i, dims[i]);
     if (__builtin_mul_overflow(all, dims[i], &all) || all > MOST)
       return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
-                              "dimension %d of %lld: a map of so many elements is too large", i,
+                              "dimension %d (size %lld): the map would have too many elements", i,
                               dims[i]);
   }
   mafat_graph_axes(in, axes);
@@ -353,7 +353,7 @@ int mafat_graph_expand(struct mafat_graph *g, struct mafat_value *out, const str
       from.atoms[from.n_atoms++] = in->view.atoms[next++];
     if (dims[i] == in->view.dims[i]) continue;
     if (in->view.dims[i] != 1)
-      return mafat_graph_fail(g, MAFAT_EFORMAT, "dimension %d of %lld cannot become %lld", i,
+      return mafat_graph_fail(g, MAFAT_EFORMAT, "dimension %d (size %lld) cannot become %lld", i,
                               in->view.dims[i], dims[i]);
     if (from.n_atoms == MAFAT_VIEW_ATOMS - (in->view.n_atoms - next))
       return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/mebibytes.h"
 #include "programs/mafat/doctor.h"
 #include "programs/shared/nearest.h"
 #include "programs/shared/streams.h"
@@ -24,39 +25,12 @@ static const struct command {
   const char *options;        /* put before the arguments, separated by blanks; NULL: none */
   const char *needs; /* libraries without which `make` leaves the program out; NULL: none */
   const char *what, *try;     /* lines of --help: purpose, example */
+  const char *usage; /* printed before the program's help; NULL: the program prints its usage */
 } commands[] = {
-    {"doctor", NULL, NULL, NULL, "show what this machine has, with advice", "mafat doctor"},
+    {"doctor", NULL, NULL, NULL, "show what this machine has, with advice", "mafat doctor", NULL},
     {"predict", "run_inference", "--predict", NULL,
      "predict memory and milliseconds of a network; runs nothing",
-     "mafat predict --sweep yolov3-tiny.cfg"},
-    {"run", "run_inference", NULL, NULL,
-     "detect or classify what is in pictures, within a memory budget",
-     "mafat run --memory 32M yolov3-tiny.cfg yolov3-tiny.weights dog.jpg"},
-    {"bench", "run_inference", "--repeat 20 --report", NULL,
-     "measure time for each layer, its spread, and memory",
-     "mafat bench --memory 32M yolov3-tiny.cfg yolov3-tiny.weights dog.jpg"},
-    {"annotate", "annotate", NULL, "libgd, json-c and libexif", "draw detections on pictures",
-     "mafat run --json MODEL.onnx dog.jpg | mafat annotate -o boxes/"},
-    {"serve", "mafat_serve", NULL, NULL, "run a network as an HTTP service with a web page",
-     "mafat serve --memory 32M yolov3-tiny.cfg yolov3-tiny.weights"},
-    {"pack", "pack_weights", NULL, NULL,
-     "convert a model to one packed file: faster, for smaller budgets",
-     "mafat pack yolov3-tiny.cfg yolov3-tiny.weights tiny.packed"},
-    {"weights", "make_weights", NULL, NULL,
-     "make random weights, for measurements without a trained network",
-     "mafat weights yolov3-tiny.cfg random.weights"},
-    {"limit", "memory_limit", NULL, "libcgroup and libproc2",
-     "run a command under a memory limit and report its memory",
-     "mafat limit --limit 32M -- mafat run tiny.packed dog.jpg"},
-    {"ranks", "mafat_ranks", NULL, "MPI", "run a network on several devices",
-     "mpirun -n 2 mafat ranks yolov3-tiny.cfg yolov3-tiny.weights dog.jpg"},
-};
-
-/* Usages of the commands that are run_inference with options; it prints the rest of their help. */
-static const struct usage {
-  const char *word, *text;
-} usages[] = {
-    {"predict",
+     "mafat predict --sweep yolov3-tiny.cfg",
      "usage: % [options] MODEL.cfg [MODEL.weights [IMAGE]]\n"
      "       % [options] MODEL [IMAGE]\n"
      "Predicts the memory and milliseconds of a network within a memory budget, without\n"
@@ -64,7 +38,12 @@ static const struct usage {
      "\n"
      "  % --memory 16M yolov3-tiny.cfg\n"
      "  % --sweep yolox_nano.onnx\n"},
-    {"bench",
+    {"run", "run_inference", NULL, NULL,
+     "detect or classify what is in pictures, within a memory budget",
+     "mafat run --memory 32M yolov3-tiny.cfg yolov3-tiny.weights dog.jpg", NULL},
+    {"bench", "run_inference", "--repeat 20 --report", NULL,
+     "measure time for each layer, its spread, and memory",
+     "mafat bench --memory 32M yolov3-tiny.cfg yolov3-tiny.weights dog.jpg",
      "usage: % [options] MODEL.cfg MODEL.weights IMAGE\n"
      "       % [options] MODEL IMAGE\n"
      "Measures the time of each layer, its spread over 20 runs, and memory: mafat run with\n"
@@ -72,6 +51,21 @@ static const struct usage {
      "\n"
      "  % --memory 32M yolov3-tiny.cfg yolov3-tiny.weights dog.jpg\n"
      "  % --repeat 100 --threads 2 yolox_nano.onnx dog.jpg\n"},
+    {"annotate", "annotate", NULL, "libgd, json-c and libexif", "draw detections on pictures",
+     "mafat run --json MODEL.onnx dog.jpg | mafat annotate -o boxes/", NULL},
+    {"serve", "mafat_serve", NULL, NULL, "run a network as an HTTP service with a web page",
+     "mafat serve --memory 32M yolov3-tiny.cfg yolov3-tiny.weights", NULL},
+    {"pack", "pack_weights", NULL, NULL,
+     "convert a model to one packed file: faster, for smaller budgets",
+     "mafat pack yolov3-tiny.cfg yolov3-tiny.weights tiny.packed", NULL},
+    {"weights", "make_weights", NULL, NULL,
+     "make random weights, for measurements without a trained network",
+     "mafat weights yolov3-tiny.cfg random.weights", NULL},
+    {"limit", "memory_limit", NULL, "libcgroup and libproc2",
+     "run a command under a memory limit and report its memory",
+     "mafat limit --limit 32M -- mafat run tiny.packed dog.jpg", NULL},
+    {"ranks", "mafat_ranks", NULL, "MPI", "run a network on several devices",
+     "mpirun -n 2 mafat ranks yolov3-tiny.cfg yolov3-tiny.weights dog.jpg", NULL},
 };
 
 enum {
@@ -187,7 +181,7 @@ static bool has_room(const char *path)
   mafat_streams_complain(
       "mafat",
       "%s: expected an address space of at least %.1f MiB, found a limit of %.1f (ulimit -v)", path,
-      (double)(needed + MORE) / 1048576, (double)limit.rlim_cur / 1048576);
+      mafat_mebibytes_up((size_t)needed + MORE), mafat_mebibytes_down((size_t)limit.rlim_cur));
   return false;
 }
 
@@ -196,15 +190,14 @@ static bool is_help(const char *word)
   return is_one_of(word, "-h", "--help") || strcmp(word, "--help=all") == 0;
 }
 
-/* Prints the usage of such a command, if its help is asked for. False: the output failed. */
+/* Prints the command's usage, if it has one and --help is among the arguments. False: the output
+ * failed. */
 static bool print_usage(const struct command *c, const char *name, int argc, char **argv)
 {
   int asked = 0;
-  size_t u = 0;
   while (asked < argc && !is_help(argv[asked])) asked++;
-  while (u < sizeof usages / sizeof *usages && strcmp(usages[u].word, c->word) != 0) u++;
-  if (u == sizeof usages / sizeof *usages || asked == argc) return true;
-  mafat_streams_put_named(usages[u].text, name);
+  if (!c->usage || asked == argc) return true;
+  mafat_streams_put_named(c->usage, name);
   if (strcmp(argv[asked], "--help=all") != 0) putchar('\n');
   return mafat_streams_say("mafat", "") == 0;
 }

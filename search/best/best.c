@@ -312,7 +312,8 @@ static int find_all(struct mafat_front *f, const struct mafat_search_request *r,
   if (code == MAFAT_OK) mafat_front_reduce(f);
   if (code == MAFAT_OK && !r->least) code = add_depthwise(f, r, d);
   if (code == MAFAT_OK && f->n == 0)
-    code = mafat_fail(d, MAFAT_ELIMIT, "%s: no plan has countable bytes", r->network->path);
+    code = mafat_fail(d, MAFAT_ELIMIT,
+                      "%s: the memory of every plan is too large to compute", r->network->path);
   if (code == MAFAT_OK) code = mafat_front_assign_offsets(f, r, d);
   for (int i = 0; i < f->n && code == MAFAT_OK; i++)
     code = mafat_candidate_name_algorithms(&f->list[i], r, f->heap, d);

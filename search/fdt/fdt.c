@@ -293,7 +293,7 @@ static int run(struct flow *f, struct mafat_flow *flow)
 {
   int code = mafat_flow_begin(flow, NULL, 0);
   if (code == MAFAT_OK && f->front->n == 0)
-    code = mafat_fail(f->d, MAFAT_ELIMIT, "%s: no plan has countable bytes",
+    code = mafat_fail(f->d, MAFAT_ELIMIT, "%s: the memory of every plan is too large to compute",
                       f->request->network->path);
   for (size_t before = SIZE_MAX; code == MAFAT_OK && flow->bytes < before;) {
     before = flow->bytes;
@@ -350,7 +350,7 @@ int mafat_search_fdt(struct mafat_front **out, const struct mafat_search_request
 const struct mafat_search mafat_searching_fdt = {
     .name = "fdt",
     .finds = "fused depthwise tiling's",
-    .unfit = "it is what --search fdt takes, which keeps all weights",
+    .unfit = "this is what the plan of --search fdt needs, which keeps all weights in memory",
     .help = "fused depthwise tiling, Stahl et al. (2023)\n",
     .one_plan = true,
     .timed = true,

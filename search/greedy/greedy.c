@@ -83,8 +83,9 @@ int mafat_search_greedy(struct mafat_greedy_choice *choice, const struct mafat_n
       if (c.fits || papers || !choice->n_groups || c.bytes < choice->bytes) *choice = c;
       if (c.fits) return MAFAT_OK;
     }
-  return choice->n_groups ? MAFAT_OK
-                          : mafat_fail(d, MAFAT_ELIMIT, "%s: no plan has countable bytes", n->path);
+  if (choice->n_groups) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_ELIMIT, "%s: the memory of every plan is too large to compute",
+                    n->path);
 }
 
 /* ---- entry of the table of searches ---- */
@@ -121,7 +122,7 @@ size_t mafat_greedy_bias(const char *text)
 const struct mafat_search mafat_searching_greedy = {
     .name = "greedy",
     .finds = "the paper's greedy search",
-    .unfit = "it is what --search greedy takes",
+    .unfit = "this is what the plan of --search greedy needs",
     .help = "Algorithm 2 of the MAFAT paper, with its predictor\n",
     .words = words,
     .n_words = N_WORDS,

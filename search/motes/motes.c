@@ -450,7 +450,8 @@ static int run(struct beam_search *s, struct mafat_front *front)
   s->meter.cell_of = s->cells->cell_of;
   code = mafat_motes_outline(&s->meter, &whole, true);
   if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT)
-    return mafat_fail(s->d, MAFAT_ELIMIT, "%s: no plan has countable bytes", r->network->path);
+    return mafat_fail(s->d, MAFAT_ELIMIT,
+                      "%s: the memory of every plan is too large to compute", r->network->path);
   if (code == MAFAT_OK) code = measure_whole(s, &whole);
   s->limit_ms = whole.ms * s->words[DELTA].number;
   if (code == MAFAT_OK &&
@@ -509,7 +510,7 @@ int mafat_search_motes(struct mafat_front **out, const struct mafat_search_reque
 const struct mafat_search mafat_searching_motes = {
     .name = "motes",
     .finds = "MOTES'",
-    .unfit = "it is what --search motes takes, which keeps all weights",
+    .unfit = "this is what the plan of --search motes needs, which keeps all weights in memory",
     .help = "the beam search MOTES over split layers\n",
     .one_plan = true,
     .timed = true,

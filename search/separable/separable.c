@@ -55,7 +55,8 @@ static int find(struct mafat_front *front, const struct mafat_search_request *r,
   code = mafat_units_spec(&spec, r->network, r->n_layers, t.units, t.n, r->options->heap);
   if (code == MAFAT_OK) code = mafat_front_add(front, r, spec, d);
   if (code == MAFAT_OK && front->n == 0)
-    code = mafat_fail(d, MAFAT_ELIMIT, "%s: no plan has countable bytes", r->network->path);
+    code = mafat_fail(d, MAFAT_ELIMIT,
+                      "%s: the memory of every plan is too large to compute", r->network->path);
   if (code == MAFAT_OK) code = mafat_front_assign_offsets(front, r, d);
   mafat_spec_close(&spec);
   mafat_transfers_close(&t);
@@ -71,7 +72,7 @@ int mafat_search_separable(struct mafat_front **out, const struct mafat_search_r
 const struct mafat_search mafat_searching_separable = {
     .name = "separable",
     .finds = "layers that are computed together",
-    .unfit = "it is what --search separable takes, which keeps all weights",
+    .unfit = "this is what the plan of --search separable needs, which keeps all weights in memory",
     .help = "which depthwise and 1x1 layers run together\n",
     .one_plan = true,
     .words = words,

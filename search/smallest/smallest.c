@@ -91,7 +91,7 @@ static int find_least(struct mafat_front **out, const struct mafat_search_reques
 const struct mafat_search mafat_searching_least = {
     .name = "least",
     .finds = "the least arena",
-    .unfit = "it is what --search least takes, which keeps all weights",
+    .unfit = "this is what the plan of --search least needs, which keeps all weights in memory",
     .help = "of those that keep all weights and compute nothing twice the\n"
             "one whose maps and scratch are the fewest bytes, however\n"
             "little the whole process gains\n",

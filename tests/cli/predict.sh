@@ -149,7 +149,7 @@ for plan in 1x1 rows1 rows4 panels; do
   json "least beside $plan" "a[\"arena_bytes\"] >= $arena"
 done
 predict --memory 1 --search least plain.cfg
-expect least-unfit 3 'it is what --search least takes, which keeps all weights'
+expect least-unfit 3 'this is what the plan of --search least needs, which keeps all weights in memory'
 predict --pareto --search least plain.cfg
 expect least-pareto 2 'makes no sense with --search least: it lists the best plans'
 predict --sweep --search least plain.cfg
@@ -281,7 +281,7 @@ head -c $((96 * 64 * 3 * 4)) /dev/zero >measured.raw
 measured plain.cfg plain.weights
 measured plain.cfg plain.packed
 run --search motes:measure --memory 64K --input measured.raw plain.cfg plain.weights
-refuses 'measured, no room' 3 'to measure how long a plan takes needs'
+refuses 'measured, no room' 3 'measuring the time of a plan needs'
 predict --search motes --measure --memory 64K plain.cfg plain.weights
 check 'measured, no room for the plan' "exit status $code: $(cat "$err")" grep -q 'does not fit: needs' "$err"
 
@@ -404,7 +404,7 @@ if [ -r $cfgs/yolov2.cfg ]; then
     'all(r["paper_bytes"] < r["memory_budget_bytes"] or r["plan"] == "5x5/8/2x2" for r in a)' 'a[0]["plan"] == "5x5/8/2x2"'
   # Exact bytes decide whether a plan fits, not the paper's predictor.
   predict --json --search greedy --memory 8M $sixteen
-  expect greedy-unfit 3 'it is what --search greedy takes'
+  expect greedy-unfit 3 'this is what the plan of --search greedy needs'
   json greedy-unfit-answer 'not a["fits"] and a["plan"] == "5x5/8/2x2"'
   predict --json --search greedy --memory 32M $sixteen
   json greedy-fits 'a["fits"] and a["paper_bytes"] > 32 << 20'
