@@ -189,8 +189,13 @@ static bool read_components(struct marker_walk *w, struct mafat_jpeg_scan *scan,
   return scan->n == 1 || blocks <= MOST_BLOCKS;
 }
 
+/* Most tables that are kept. Opening a picture takes memory before its budget is checked, and
+ * encoders write a table or two for each of about ten scans. */
+enum { MOST_TABLES = 64 };
+
 static bool find_tables(struct marker_walk *w, struct mafat_jpeg_scan *scan, const uint8_t *tables)
 {
+  if (w->unusual) return false; /* they would not be used */
   for (int i = 0; i < scan->n; i++)
     for (int ac = 0; ac < 2; ac++) {
       unsigned index = ac ? tables[i] & 15u : tables[i] >> 4;
@@ -198,7 +203,7 @@ static bool find_tables(struct marker_walk *w, struct mafat_jpeg_scan *scan, con
       if (index >= COMPONENTS || !w->tables[ac][index].defined) return false;
       if (!(scan->tables[ac][i] = make_table(w, &w->tables[ac][index], ac))) return false;
     }
-  return true;
+  return w->s->n_tables <= MOST_TABLES;
 }
 
 static bool read_scan(struct marker_walk *w, struct mafat_jpeg_scan *scan, size_t n)

@@ -37,12 +37,12 @@ int mafat_jpeg_refuse_work(const char *name, int width, int height, struct mafat
 
 /* Reads the whole file from the start and finds its scans. Sets *whole to true if the file cannot
  * be converted, so that libjpeg must decode it and keep all coefficients. Reasons: arithmetic
- * coding; MCUs of more than 10 blocks; scans that repeat data or lack data that later scans need;
- * low frequencies of which bits are missing in all scans (libjpeg smooths them). MAFAT_EFORMAT:
- * there is no end marker, and coefficients are missing: the file is truncated.
- * MAFAT_EUNSUPPORTED: more than MAFAT_JPEG_SCANS scans, or too much work. MAFAT_EIO,
- * MAFAT_ENOMEM. *out is NULL after a failure. `name` and `source` must stay
- * valid until mafat_jpeg_scans_close. */
+ * coding; MCUs of more than 10 blocks; more than 64 Huffman tables; scans that repeat data or lack
+ * data that later scans need; low frequencies of which bits are missing in all scans (libjpeg
+ * smooths them). MAFAT_EFORMAT: there is no end marker, and coefficients are missing: the file is
+ * truncated. MAFAT_EUNSUPPORTED: more than MAFAT_JPEG_SCANS scans, or too much work. MAFAT_EIO,
+ * MAFAT_ENOMEM. *out is NULL after a failure. `name` and `source` must stay valid until
+ * mafat_jpeg_scans_close. */
 int mafat_jpeg_scans_open(struct mafat_jpeg_scans **out, bool *whole,
                           struct mafat_image_source *source, const struct mafat_jpeg_frame *frame,
                           const char *name, struct mafat_diagnostic *d);

@@ -452,19 +452,35 @@ static size_t put_empty_blocks(uint8_t *to, unsigned n)
   return bits / 8;
 }
 
-/* Writes a black progressive JPEG: a scan of averages, then empty scans of a few bytes each. */
-static void write_scans(unsigned width, unsigned height, int scans)
+/* Writes a table of codes of 4 bits for end-of-band runs. */
+static void write_run_table(FILE *f)
+{
+  static const uint8_t runs[] = {0xff, 0xc4, 0, 34, 0x10, 0, 0, 0, 15};
+  fwrite(runs, 1, sizeof runs, f);
+  for (int i = 0; i < 12; i++) putc(0, f);
+  for (int i = 0; i < 15; i++) putc(i << 4, f);
+}
+
+/* Writes a scan without coefficients. band: the last bytes of its header. */
+static void write_empty_scan(FILE *f, const uint8_t band[3], const uint8_t *run, size_t n)
+{
+  static const uint8_t begin[] = {0xff, 0xda, 0, 8, 1, 1, 0};
+  fwrite(begin, 1, sizeof begin, f);
+  fwrite(band, 1, 3, f);
+  for (size_t i = 0; i < n; i++) { /* in JPEG data, a byte FF is followed by 0 */
+    putc(run[i], f);
+    if (run[i] == 0xff) putc(0, f);
+  }
+}
+
+/* Writes the beginning of a black progressive JPEG: its header, and a scan of averages. */
+static FILE *begin_black(unsigned width, unsigned height)
 {
   static const uint8_t tables[] = {0xff, 0xd8, 0xff, 0xdb, 0, 67, 0},
                        averages[] = {0xff, 0xc4, 0, 20, 0, 1}, /* code 0: no difference */
-                       runs[] = {0xff, 0xc4, 0, 34, 0x10, 0, 0, 0, 15}, /* codes of 4 bits */
-                       first[] = {0xff, 0xda, 0, 8, 1, 1, 0, 0, 0, 0},
-                       band[] = {0xff, 0xda, 0, 8, 1, 1, 0, 1, 63, 0};
+                       first[] = {0xff, 0xda, 0, 8, 1, 1, 0, 0, 0, 0};
   const uint8_t frame[] = {0xff, 0xc2, 0, 11, 8, (uint8_t)(height >> 8), (uint8_t)height,
                            (uint8_t)(width >> 8), (uint8_t)width, 1, 1, 0x11, 0};
-  const unsigned blocks = (width + 7) / 8 * ((height + 7) / 8);
-  uint8_t run[64];
-  const size_t n = put_empty_blocks(run, blocks);
   FILE *f = fopen(picture_path, "wb");
   ck_assert_ptr_nonnull(f);
   fwrite(tables, 1, sizeof tables, f);
@@ -472,20 +488,26 @@ static void write_scans(unsigned width, unsigned height, int scans)
   fwrite(frame, 1, sizeof frame, f);
   fwrite(averages, 1, sizeof averages, f);
   for (int i = 0; i < 16; i++) putc(0, f);
-  fwrite(runs, 1, sizeof runs, f);
-  for (int i = 0; i < 12; i++) putc(0, f);
-  for (int i = 0; i < 15; i++) putc(i << 4, f);
+  write_run_table(f);
   fwrite(first, 1, sizeof first, f);
-  for (unsigned i = 0; i < (blocks + 7) / 8; i++) putc(0, f);
-  for (int i = 1; i < scans; i++) {
-    fwrite(band, 1, sizeof band, f);
-    for (size_t j = 0; j < n; j++) { /* in JPEG data, a byte FF is followed by 0 */
-      putc(run[j], f);
-      if (run[j] == 0xff) putc(0, f);
-    }
-  }
+  for (unsigned i = 0; i < ((width + 7) / 8 * ((height + 7) / 8) + 7) / 8; i++) putc(0, f);
+  return f;
+}
+
+static void end_black(FILE *f)
+{
   fwrite("\xff\xd9", 1, 2, f);
   ck_assert_int_eq(fclose(f), 0);
+}
+
+/* Writes a black progressive JPEG: a scan of averages, then empty scans of a few bytes each. */
+static void write_scans(unsigned width, unsigned height, int scans)
+{
+  uint8_t run[64];
+  const size_t n = put_empty_blocks(run, (width + 7) / 8 * ((height + 7) / 8));
+  FILE *f = begin_black(width, height);
+  for (int i = 1; i < scans; i++) write_empty_scan(f, (const uint8_t[]){1, 63, 0}, run, n);
+  end_black(f);
 }
 
 /* A picture may have as many scans as its size allows. */
@@ -506,6 +528,35 @@ START_TEST(scans_are_limited_by_pixels)
 }
 END_TEST
 
+/* Each scan of a picture may have tables of its own. If there are many, libjpeg reads them, which
+ * keeps only the last ones. */
+START_TEST(scans_may_have_their_own_tables)
+{
+  enum { SIDE = 40, BANDS = 63 };
+  const struct mafat_image_input input = {SIDE, SIDE, 1, .fit = MAFAT_FIT_STRETCH};
+  static const int own[] = {0, 20, BANDS, BANDS + 1, 2 * BANDS};
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+    uint8_t run[64];
+    const size_t n = put_empty_blocks(run, 25);
+    FILE *f = begin_black(SIDE, SIDE);
+    for (int k = 0; k < 2 * BANDS; k++) {
+      const uint8_t band = (uint8_t)(1 + k % BANDS);
+      if (k < own[i]) write_run_table(f);
+      write_empty_scan(f, (const uint8_t[]){band, band, k < BANDS ? 1 : 0x10}, run, n);
+    }
+    end_black(f);
+    struct mafat_image *im;
+    ck_assert_int_eq(mafat_image_open(&im, picture_path, &input, NULL), MAFAT_OK);
+    ck_assert_int_eq(mafat_image_describe(im)->whole, own[i] > BANDS);
+    ck_assert_int_eq(mafat_image_describe(im)->n_scans, 1 + 2 * BANDS);
+    mafat_image_close(&im);
+    float *pixels = picture_must_read(SIDE, SIDE, 1, MAFAT_FIT_STRETCH);
+    for (int at = 0; at < SIDE * SIDE; at++) ck_assert(pixels[at] == pixels[0]);
+    free(pixels);
+  }
+}
+END_TEST
+
 Suite *image_damage_suite(void)
 {
   static const int n_texts = sizeof texts / sizeof *texts;
@@ -516,6 +567,7 @@ Suite *image_damage_suite(void)
   tcase_add_test(damage, jpeg_data_may_not_end_early);
   tcase_add_loop_test(damage, damaged_files_are_harmless, 0, N_CASES);
   tcase_add_test(damage, scans_are_limited_by_pixels);
+  tcase_add_test(damage, scans_may_have_their_own_tables);
   tcase_add_test(damage, other_numbers_of_components_are_refused);
   tcase_add_test(damage, libraries_print_nothing);
   tcase_add_loop_test(damage, a_picture_that_is_written_to_is_of_no_use, 0, 3);
