@@ -1,6 +1,6 @@
 /* Sizes for people: MiB with one decimal, printed as "%.1f MiB". JSON and tables of numbers for
- * programs have bytes. Included by api/, programs/pack_weights, programs/run_inference and
- * runner/calibrate. Pure inline functions. */
+ * programs have bytes. Included by api/, programs/mafat, programs/pack_weights,
+ * programs/run_inference and runner/calibrate. Pure inline functions. */
 #ifndef MAFAT_BASE_MEBIBYTES_H
 #define MAFAT_BASE_MEBIBYTES_H
 
