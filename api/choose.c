@@ -344,7 +344,10 @@ int mafat_choose_network(struct mafat_network **network, int *n_layers,
                       model->path, all, *n_layers);
   if (code == MAFAT_OK)
     code = mafat_network_ask_for(*network, *n_layers, o->outputs, o->n_outputs, d);
-  if (code == MAFAT_OK) code = mafat_heads_choose(*network, *n_layers, o->decode, d);
+  const char *stored = o->decode || *n_layers < all ? "" : (*network)->stored.decode;
+  if (code == MAFAT_OK)
+    code = mafat_heads_choose(*network, *n_layers, *stored ? stored : o->decode, d);
+  if (*stored) (*network)->decoded.sign[0] = '\0'; /* the outputs' dimensions decided nothing */
   if (code) mafat_network_close(network);
   return code;
 }

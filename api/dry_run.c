@@ -131,13 +131,13 @@ static int open_dry_run(struct mafat_dry_run *q, const struct mafat_file *model,
   if ((code =
            mafat_choose_network(&q->network, &q->n_layers, files->model, &here, &opening, d)))
     return code;
-  if ((code = look_around(q, o, &opening.reading, d))) return code;
   if (weights && (code = mafat_model_files_open_weights(files, weights, d))) return code;
   if (files->weights && !graph && (code = mafat_weights_probe(files->weights, &kind, d)))
     return code;
   if (kind.packed && files->weights != files->model &&
       (code = mafat_packed_types(q->network, files->weights, d)))
     return code;
+  if ((code = look_around(q, o, &opening.reading, d))) return code;
   if ((code = mafat_choose_prepare(&q->request, &q->basis, o, &opening, &kind, q->kernels->name,
                                    d)))
     return code;
@@ -304,7 +304,7 @@ int mafat_dry_run_describe(const struct mafat_dry_run *q, struct mafat_dry_run_f
       .reserve_bytes = q->footprint.reserve_bytes,
       .picture = mafat_facts_picture(&q->picture),
       .decode = mafat_head_name(q->network),
-      .decode_sign = mafat_head_name(q->network) ? q->network->decoded.sign : NULL,
+      .decode_sign = q->network->decoded.sign[0] ? q->network->decoded.sign : NULL,
       .least = strcmp(q->request.by->name, "least") == 0,
       .n_weights = count_weights(q),
       .search = q->plan ? NULL : q->request.by->name,

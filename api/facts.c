@@ -121,7 +121,7 @@ int mafat_model_describe(const struct mafat_model *m, struct mafat_model_facts *
           mafat_weights_locked_bytes(m->weights) + mafat_executor_locked_bytes(m->executor),
       .picture = mafat_facts_picture(&m->picture),
       .decode = mafat_head_name(m->network),
-      .decode_sign = mafat_head_name(m->network) ? m->network->decoded.sign : NULL,
+      .decode_sign = m->network->decoded.sign[0] ? m->network->decoded.sign : NULL,
       .n_inputs = mafat_ports_count(&ports, MAFAT_PORTS_IN),
       .n_outputs = mafat_ports_count(&ports, MAFAT_PORTS_OUT),
       .n_classes = mafat_detect_classes(m->network, m->n_layers)};

@@ -194,10 +194,7 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files,
   if ((code = mafat_choose_network(&m->network, &m->n_layers, files->model, o, &opening, d)))
     return code;
   if ((code = mafat_kinds_check(m->network, m->n_layers, d))) return code;
-  if ((code = mafat_picture_make(&m->picture, m->network, o, m->kernels, d))) return code;
-  m->picture.input.canceled = &m->canceled;
   m->warnings = o->warnings;
-  m->picture.input.warnings = &m->warnings;
   m->inputs = calloc((size_t)m->network->n_inputs, sizeof *m->inputs);
   if (!m->inputs) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", m->network->path);
   for (int i = 0; i < m->network->n_inputs; i++) {
@@ -211,6 +208,9 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files,
   if (m->kind.packed && files->weights != files->model)
     code = mafat_packed_types(m->network, files->weights, d);
   if (code == MAFAT_ENOMEM) return code;
+  if ((code = mafat_picture_make(&m->picture, m->network, o, m->kernels, d))) return code;
+  m->picture.input.canceled = &m->canceled;
+  m->picture.input.warnings = &m->warnings;
   if (mafat_choose_is_timed(o) && (code = mafat_model_files_open_weights(files, t->own_weights, d)))
     return code;
   if (o->frames && (code = mafat_frame_format_read(&m->frame, o->frames, d))) return code;

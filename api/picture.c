@@ -1,5 +1,5 @@
 /* Chooses the conversion of pictures to the input. Called by api/model.c, api/dry_run.c and
- * api/packing/observe.c. Touches only its arguments. */
+ * api/packing (observe.c, pack.c). Touches only its arguments. */
 #include "api/picture.h"
 
 #include "api/footprint.h"
@@ -13,8 +13,8 @@ const struct mafat_picture_sources mafat_picture_sources = {"options", "file", "
 static bool is_darknets(const struct mafat_network *n, const struct mafat_model_options *o)
 {
   bool usual = n->decoded.head && n->decoded.head->usual;
-  return !usual && !(n->format.pad > 0) && !o->mean && !o->scale && !o->channels && !o->resize &&
-         !o->pad;
+  return !usual && !(n->format.pad > 0) && !mafat_stored_any(&n->stored) && !o->mean &&
+         !o->scale && !o->channels && !o->resize && !o->pad;
 }
 
 int mafat_picture_make(struct mafat_picture *p, const struct mafat_network *n,

@@ -1,6 +1,6 @@
-/* Chooses how pictures are converted to a model's input: as the options say, else as the model file
- * says, else as is usual for the head that decodes the outputs, else as Darknet does. Allocates
- * nothing. Included by api/. */
+/* Chooses how pictures are converted to a model's input: as the options say, else as the options
+ * that the packed file stores say, else as the model file declares, else as is usual for the head
+ * that decodes the outputs, else as Darknet does. Allocates nothing. Included by api/. */
 #ifndef MAFAT_API_PICTURE_H
 #define MAFAT_API_PICTURE_H
 

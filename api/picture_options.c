@@ -1,6 +1,7 @@
-/* Applies options and declarations of the model file about the conversion of pictures: pixel
- * values, channels, resizing, padding. Called by picture.c. A separate file, so that its code is
- * not resident for networks from cfg files. Touches only its arguments. */
+/* Applies options, those that a packed file stores, and declarations of the model file about the
+ * conversion of pictures: pixel values, channels, resizing, padding. Called by picture.c. A
+ * separate file, so that its code is not resident for networks from cfg files. Touches only its
+ * arguments. */
 #include "api/picture.h"
 
 #include "runner/detect/heads/head.h"
@@ -30,7 +31,6 @@ static int take_normalization(struct mafat_picture *p,
     memcpy(p->rule.scale, declared->scale, sizeof p->rule.scale);
     p->source = mafat_picture_sources.file;
   }
-  if (o->mean || o->scale) p->source = mafat_picture_sources.options;
   if (o->mean) code = take_numbers(p->rule.mean, o->mean, n, "mean", d);
   if (code == MAFAT_OK && o->scale) code = take_numbers(p->rule.scale, o->scale, n, "scale", d);
   for (int c = 0; c < n && code == MAFAT_OK; c++)
@@ -90,6 +90,20 @@ static int take_pad(struct mafat_picture *p, const struct mafat_network *n, cons
   return MAFAT_OK;
 }
 
+/* Returns the options, with those that the packed file stores in place of those not given. The
+ * result points into the network. */
+static struct mafat_model_options with_stored(const struct mafat_model_options *o,
+                                              const struct mafat_stored_options *s)
+{
+  struct mafat_model_options all = *o;
+  if (!o->mean && s->numbers & MAFAT_STORED_MEAN) all.mean = s->mean;
+  if (!o->scale && s->numbers & MAFAT_STORED_SCALE) all.scale = s->scale;
+  if (!o->pad && s->numbers & MAFAT_STORED_PAD) all.pad = &s->pad;
+  if (!o->channels && *s->channels) all.channels = s->channels;
+  if (!o->resize && *s->resize) all.resize = s->resize;
+  return all;
+}
+
 /* Sets the preprocessing that is usual for the head, unless the options and the model file give
  * every value. */
 static void assume_usual(struct mafat_picture *p, const struct mafat_network *n,
@@ -107,13 +121,17 @@ static void assume_usual(struct mafat_picture *p, const struct mafat_network *n,
 }
 
 int mafat_picture_follow(struct mafat_picture *p, const struct mafat_network *n,
-                         const struct mafat_model_options *o, struct mafat_diagnostic *d)
+                         const struct mafat_model_options *given, struct mafat_diagnostic *d)
 {
+  const struct mafat_model_options all = with_stored(given, &n->stored), *o = &all;
   assume_usual(p, n, o);
   int code = take_normalization(p, &n->picture, o, d);
   if (code == MAFAT_OK) code = take_channels(p, n, o->channels, d);
   if (code == MAFAT_OK) code = take_fit(p, o->resize, d);
   if (code == MAFAT_OK) code = take_pad(p, n, o->pad, d);
+  if (o->mean || o->scale)
+    p->source = given->mean || given->scale ? mafat_picture_sources.options
+                                            : mafat_picture_sources.file;
   p->input.rule = &p->rule;
   return code;
 }

@@ -149,9 +149,10 @@ struct mafat_model_options {
                            it, and the prediction is free below a memory cgroup's limit */
   const char *image_scaling; /* default "exact", as Darknet scales; "fast": a large JPEG is decoded
                            at 1/2, 1/4 or 1/8 of its size, which changes pixels and boxes */
-  /* Each byte of a picture becomes (byte - mean) * scale. Default: the model file's values, else
-   * those that are usual for the head that decodes the outputs, else 0 and 1 / 255. The defaults of
-   * channels, resize and pad are found in the same order. */
+  /* Each byte of a picture becomes (byte - mean) * scale. Default: what pack_weights stored in a
+   * packed file, else the model file's values, else those that are usual for the head that decodes
+   * the outputs, else 0 and 1 / 255. The defaults of channels, resize and pad are found in the same
+   * order. */
   const float *mean, *scale; /* (3) in the order of the input's channels, (1) if it is grey */
   const char *channels; /* order of three: "rgb", "bgr"; of one: "gray" */
   const char *resize;   /* "stretch"; with the proportions kept: "letterbox" (centered), "corner"
@@ -161,8 +162,8 @@ struct mafat_model_options {
   const char *decode;   /* head that decodes the outputs of ONNX and TFLite files. Boxes: "yolov5",
                            "yolov8", "yolox", "nanodet", "fastestdet", "ssd", "ultraface", "yunet";
                            "classes"; "darknet": by the layers that are Darknet's heads; "none";
-                           default "auto": the only head that the outputs' shapes match.
-                           MAFAT_EINVAL: the shapes do not match */
+                           default: what pack_weights stored, else "auto": the only head that the
+                           outputs' shapes match. MAFAT_EINVAL: the shapes do not match */
   const char *const *constants; /* (n_constants) "NAME=FILE": inputs of an ONNX or TFLite file whose
                            values are known before the run. FILE: raw values, .npy, or, for ONNX, a
                            tensor (.pb). If it holds weights that the plan reads during runs, it

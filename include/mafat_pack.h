@@ -35,6 +35,12 @@ struct mafat_pack_options {
   bool replace;            /* replace an existing file; else MAFAT_EINVAL */
   const char *replace_name; /* name of this option in messages; default "replace" */
   struct mafat_warning_sink warnings;
+  /* options of mafat_model_options that the file stores: opening it applies each of them, unless
+   * the same option is given then. Pictures of calibrate and measure follow them, too */
+  const float *mean, *scale;
+  const char *channels, *resize;
+  const float *pad;
+  const char *decode;      /* only for ONNX and TFLite files */
 };
 
 struct mafat_pack;

@@ -83,6 +83,7 @@ struct mafat_network {
   float *values;            /* (n_values) constants that are in no file; owned */
   size_t n_values;
   struct mafat_picture_declared picture;
+  struct mafat_stored_options stored; /* from the packed file with the weights */
   int n_sources;            /* total over all operands checked so far */
   bool cut;                 /* the cfg has more layers, which are unsupported */
   /* named inputs (n_inputs) and outputs (n_outputs), owned; NULL and n_outputs 0 for Darknet, where

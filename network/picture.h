@@ -1,5 +1,6 @@
-/* Preprocessing of pictures as declared by a model's file. All zeros: not declared. Included by
- * formats/tflite/model.h and network/network.h. Pure inline functions. */
+/* Preprocessing of pictures as declared by a model's file, and options that a packed file stores.
+ * All zeros: neither. Included by formats/packed/model.h, formats/tflite/model.h and
+ * network/network.h. Pure inline functions. */
 #ifndef MAFAT_NETWORK_PICTURE_H
 #define MAFAT_NETWORK_PICTURE_H
 
@@ -12,6 +13,21 @@ struct mafat_picture_declared {
   bool ordered; /* the file declares the channel order, which is in `swapped` */
   bool swapped; /* channel order blue, green, red */
 };
+
+enum { MAFAT_STORED_MEAN = 1, MAFAT_STORED_SCALE = 2, MAFAT_STORED_PAD = 4 };
+
+/* Options of pictures and outputs that pack_weights got and the packed file stores
+ * (doc/packed.md). Each applies unless the same option is given when the file is opened. */
+struct mafat_stored_options {
+  unsigned numbers; /* bits MAFAT_STORED_...: which of the next three are stored */
+  float mean[3], scale[3], pad;
+  char channels[8], resize[16], decode[16]; /* "": not stored */
+};
+
+static inline bool mafat_stored_any(const struct mafat_stored_options *s)
+{
+  return s->numbers || *s->channels || *s->resize || *s->decode;
+}
 
 /* True if every byte gives a finite value. */
 static inline bool mafat_picture_is_finite(float mean, float scale)

@@ -6,10 +6,14 @@
 #include "api/model_files.h"
 #include "api/packing/packing.h"
 #include "api/packing/paths.h"
+#include "api/footprint.h"
+#include "api/picture.h"
 #include "base/sized.h"
+#include "runner/detect/heads/heads.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,6 +26,7 @@ struct mafat_pack {
   struct mafat_packing_run run;
   struct mafat_files_taken taken;
   struct mafat_model_files files;
+  struct mafat_stored_options stored;
   struct mafat_narrowing *narrowing; /* one of these two is NULL */
   struct mafat_numbering *numbering;
   bool created; /* the temporary file exists and must be removed */
@@ -77,12 +82,67 @@ static int check_options(const struct mafat_pack_options *o, struct mafat_packin
   return mafat_given_check(&(struct mafat_given){o->constants, o->n_constants}, d);
 }
 
+static bool copy_word(char *to, size_t capacity, const char *word)
+{
+  return !word || snprintf(to, capacity, "%s", word) < (int)capacity;
+}
+
+/* Copies the options that the file stores; check_stored checks them when the network is known. */
+static int store_options(struct mafat_stored_options *s, const struct mafat_pack_options *o,
+                         struct mafat_diagnostic *d)
+{
+  const char *decode = o->decode && strcmp(o->decode, "auto") != 0 ? o->decode : NULL;
+  s->numbers = (o->mean ? MAFAT_STORED_MEAN : 0) | (o->scale ? MAFAT_STORED_SCALE : 0) |
+               (o->pad ? MAFAT_STORED_PAD : 0);
+  if (o->pad) s->pad = *o->pad;
+  if (!copy_word(s->channels, sizeof s->channels, o->channels))
+    return mafat_fail(d, MAFAT_EINVAL, "channels: expected rgb, bgr or gray, found '%.60s'",
+                      o->channels);
+  if (!copy_word(s->resize, sizeof s->resize, o->resize))
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "resize: expected stretch, letterbox, corner or crop, found '%.60s'",
+                      o->resize);
+  if (!copy_word(s->decode, sizeof s->decode, decode))
+    return mafat_fail(d, MAFAT_EINVAL, "decode: expected a head, found '%.60s'", o->decode);
+  return MAFAT_OK;
+}
+
 /* ---- network ---- */
+
+/* Gives a network that was read its head and the stored options, as opening the packed file
+ * does. */
+static int settle(const struct mafat_pack *pack, struct mafat_network *n,
+                  struct mafat_diagnostic *d)
+{
+  const struct mafat_pack_options *o = &pack->options;
+  int channels = mafat_network_picture_shape(n).c == 1 ? 1 : 3;
+  n->stored = pack->stored;
+  for (int c = 0; c < channels; c++) {
+    if (o->mean) n->stored.mean[c] = o->mean[c];
+    if (o->scale) n->stored.scale[c] = o->scale[c];
+  }
+  return mafat_heads_choose(n, n->n_layers, *n->stored.decode ? n->stored.decode : NULL, d);
+}
+
+/* Fails if the stored options do not suit the network. */
+static int check_stored(struct mafat_pack *pack, struct mafat_diagnostic *d)
+{
+  const struct mafat_model_options none = {.size = sizeof none};
+  struct mafat_picture picture;
+  const struct mafat_network *n = pack->packing.network;
+  if (!mafat_stored_any(&n->stored)) return MAFAT_OK;
+  pack->stored = n->stored;
+  pack->packing.origin.options = &pack->stored;
+  int code = mafat_picture_make(&picture, n, &none, mafat_kernels_find(NULL), d);
+  bool pictures = n->stored.numbers || *n->stored.channels || *n->stored.resize;
+  return code || !pictures ? code : mafat_footprint_check_input(&picture.input, n, d);
+}
 
 static int read_darknet(void *context, struct mafat_network **n, struct mafat_diagnostic *d)
 {
   const struct mafat_pack *pack = context;
-  return mafat_darknet_make(n, pack->cfg, &pack->overrides, NULL, d);
+  int code = mafat_darknet_make(n, pack->cfg, &pack->overrides, NULL, d);
+  return code ? code : settle(pack, *n, d);
 }
 
 /* Fails if an open source is the file to be written. Compares files, because a source that is a
@@ -114,9 +174,9 @@ static int open_files(struct mafat_pack *pack, struct mafat_diagnostic *d)
 static int open_darknet(struct mafat_pack *pack, struct mafat_diagnostic *d)
 {
   struct mafat_packing *p = &pack->packing;
-  if (pack->options.n_constants)
-    return mafat_fail(d, MAFAT_EINVAL, "%s: constants are only for ONNX and TFLite models",
-                      pack->paths.cfg);
+  if (pack->options.n_constants || *pack->stored.decode)
+    return mafat_fail(d, MAFAT_EINVAL, "%s: %s only for ONNX and TFLite models", pack->paths.cfg,
+                      pack->options.n_constants ? "constants are" : "decode is");
   int code = mafat_fork_find(&pack->overrides.fork, pack->options.fork, d);
   if (code == MAFAT_OK) code = mafat_pack_paths_check(&pack->paths, d);
   if (code == MAFAT_OK) code = open_files(pack, d);
@@ -142,7 +202,8 @@ static int read_model(const struct mafat_pack *pack, struct mafat_network **n,
                       struct mafat_embedded_graph **embedded_graph, struct mafat_diagnostic *d)
 {
   const struct mafat_given given = {pack->options.constants, pack->options.n_constants};
-  return mafat_packed_graph_read(n, embedded_graph, pack->files.model, &given, d);
+  int code = mafat_packed_graph_read(n, embedded_graph, pack->files.model, &given, d);
+  return code ? code : settle(pack, *n, d);
 }
 
 static int read_graph(void *context, struct mafat_network **n, struct mafat_diagnostic *d)
@@ -193,6 +254,7 @@ static int open_pack(struct mafat_pack *pack, const char *out_path, struct mafat
                                 .replace = o->replace,
                                 .replace_name = o->replace_name ? o->replace_name : "replace"};
   int code = check_options(o, &pack->packing, d);
+  if (code == MAFAT_OK) code = store_options(&pack->stored, o, d);
   if (code == MAFAT_OK) code = name_file(pack, d);
   pack->packing = (struct mafat_packing){.fd = -1,
                                          .path = pack->paths.path,
@@ -206,6 +268,7 @@ static int open_pack(struct mafat_pack *pack, const char *out_path, struct mafat
                                          .context = pack};
   if (code == MAFAT_OK) code = mafat_pack_paths_check_read(&pack->paths, o, d);
   if (code == MAFAT_OK) code = darknets ? open_darknet(pack, d) : open_model(pack, d);
+  if (code == MAFAT_OK) code = check_stored(pack, d);
   return code ? code : mafat_pack_paths_check_network(&pack->paths, pack->packing.network, d);
 }
 

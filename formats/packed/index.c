@@ -8,6 +8,7 @@
 #include "formats/packed/graph.h"
 #include "network/constant.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -250,6 +251,55 @@ static void write_activations(const struct mafat_activations *a, struct mafat_by
   }
 }
 
+/* ---- options ---- */
+
+/* Copies a word with the zeros that follow it. False: it is too long. */
+static bool read_short_word(struct mafat_bytes_reader *r, char *to, size_t capacity)
+{
+  const char *word = mafat_bytes_word(r);
+  size_t n = strlen(word);
+  if (n < capacity) memcpy(to, word, n);
+  return n < capacity;
+}
+
+/* Reads a number, which must be 0 if it is not stored. */
+static bool read_number(struct mafat_bytes_reader *r, float *x, bool stored)
+{
+  uint32_t bits = mafat_bytes_u32(r);
+  *x = float_of(bits);
+  return stored ? isfinite(*x) : bits == 0;
+}
+
+/* Does not check the meaning of the words, nor mean and scale together: api/picture_options.c and
+ * runner/detect/heads/heads.c do. */
+static int read_options(struct mafat_packed *p, struct index *i)
+{
+  struct mafat_stored_options *o = &p->options;
+  o->numbers = mafat_bytes_u32(&i->bytes);
+  bool good = o->numbers <= (MAFAT_STORED_MEAN | MAFAT_STORED_SCALE | MAFAT_STORED_PAD);
+  for (int c = 0; c < 3; c++)
+    good &= read_number(&i->bytes, &o->mean[c], o->numbers & MAFAT_STORED_MEAN);
+  for (int c = 0; c < 3; c++)
+    good &= read_number(&i->bytes, &o->scale[c], o->numbers & MAFAT_STORED_SCALE);
+  good &= read_number(&i->bytes, &o->pad, o->numbers & MAFAT_STORED_PAD);
+  good &= o->pad >= 0 && o->pad <= 255;
+  good &= read_short_word(&i->bytes, o->channels, sizeof o->channels);
+  good &= read_short_word(&i->bytes, o->resize, sizeof o->resize);
+  good &= read_short_word(&i->bytes, o->decode, sizeof o->decode);
+  return good && mafat_stored_any(o) ? MAFAT_OK : damaged(i, "an option is invalid");
+}
+
+static void write_options(const struct mafat_stored_options *o, struct mafat_bytes *to)
+{
+  mafat_bytes_put_u32(to, o->numbers);
+  for (int c = 0; c < 3; c++) mafat_bytes_put_u32(to, bits_of(o->mean[c]));
+  for (int c = 0; c < 3; c++) mafat_bytes_put_u32(to, bits_of(o->scale[c]));
+  mafat_bytes_put_u32(to, bits_of(o->pad));
+  mafat_bytes_put_word(to, o->channels);
+  mafat_bytes_put_word(to, o->resize);
+  mafat_bytes_put_word(to, o->decode);
+}
+
 /* ---- whole index ---- */
 
 /* Reads the name of the Darknet fork whose operators the file has. */
@@ -276,6 +326,7 @@ int mafat_packed_index_read(struct mafat_packed *p, const char *index, size_t by
   if (code == MAFAT_OK) code = read_constants(p, &i);
   if (code == MAFAT_OK && mafat_packed_has_activations(p->version))
     code = read_activations(p, &i, graph);
+  if (code == MAFAT_OK && mafat_packed_has_options(p->version)) code = read_options(p, &i);
   if (code == MAFAT_OK && (i.bytes.failed || i.bytes.left > 0))
     code = damaged(&i, "its length is wrong");
   return code;
@@ -293,4 +344,5 @@ void mafat_packed_index_write(const struct mafat_packed *p, const struct mafat_n
   }
   write_constants(p, to);
   if (mafat_packed_has_activations(p->version)) write_activations(origin->activations, to);
+  if (mafat_packed_has_options(p->version)) write_options(origin->options, to);
 }

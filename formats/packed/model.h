@@ -7,6 +7,7 @@
 #include "formats/darknet/cfg.h"
 #include "formats/packed/activations.h"
 #include "network/network.h"
+#include "network/picture.h"
 
 #include <stdint.h>
 
@@ -16,18 +17,32 @@ enum {
   MAFAT_PACKED_GRAPH_VERSION = 3, /* networks with an embedded graph */
   /* added to either for networks with quantized activations (activations.h) */
   MAFAT_PACKED_ACTIVATIONS = 2,
-  MAFAT_PACKED_LAST_VERSION = MAFAT_PACKED_GRAPH_VERSION + MAFAT_PACKED_ACTIVATIONS
+  /* added to any of these for files with options (struct mafat_stored_options) */
+  MAFAT_PACKED_OPTIONS = 4,
+  MAFAT_PACKED_LAST_VERSION =
+      MAFAT_PACKED_GRAPH_VERSION + MAFAT_PACKED_ACTIVATIONS + MAFAT_PACKED_OPTIONS
 };
+
+/* True if `version` is 2 plus a sum that contains `part`, a power of two. */
+static inline bool mafat_packed_has(unsigned version, unsigned part)
+{
+  return version >= MAFAT_PACKED_VERSION && (version - MAFAT_PACKED_VERSION) & part;
+}
 
 static inline bool mafat_packed_has_activations(unsigned version)
 {
-  return version > MAFAT_PACKED_GRAPH_VERSION;
+  return mafat_packed_has(version, MAFAT_PACKED_ACTIVATIONS);
 }
 
 /* True if files of this version hold an embedded graph, that is, an ONNX or TFLite model. */
 static inline bool mafat_packed_has_embedded_graph(unsigned version)
 {
-  return version == MAFAT_PACKED_GRAPH_VERSION || version == MAFAT_PACKED_LAST_VERSION;
+  return mafat_packed_has(version, MAFAT_PACKED_GRAPH_VERSION - MAFAT_PACKED_VERSION);
+}
+
+static inline bool mafat_packed_has_options(unsigned version)
+{
+  return mafat_packed_has(version, MAFAT_PACKED_OPTIONS);
 }
 
 /* Location of a layer's weights in the file. */
@@ -40,6 +55,7 @@ struct mafat_packed_entry {
 struct mafat_packed_origin {
   const struct mafat_cfg *cfg; /* only the keys that were used are stored */
   const struct mafat_embedded_graph *embedded_graph;
+  const struct mafat_stored_options *options; /* NULL or none of them: nothing is stored */
   /* table that converted the network; NULL: not converted */
   const struct mafat_activations *activations;
   /* [operator of the source network]; NULL without activations */
@@ -67,6 +83,7 @@ struct mafat_packed {
   uint64_t embedded_graph_bytes, embedded_graph_hash;
   struct mafat_embedded_graph *embedded_graph;      /* NULL: not requested */
   struct mafat_activations *activations; /* NULL: none, or not requested */
+  struct mafat_stored_options options;   /* zeros: the file has none */
 };
 
 #endif

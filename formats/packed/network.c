@@ -59,6 +59,7 @@ int mafat_packed_network(struct mafat_network **out, struct mafat_model_source *
   if (code == MAFAT_OK) code = keep_state(*out, &source->state, d);
   if (code == MAFAT_OK) code = apply_activations(*out, packed, path, d);
   if (code == MAFAT_OK) code = mafat_packed_give_types(packed, *out, path, d);
+  if (code == MAFAT_OK) (*out)->stored = packed->options;
   if (code) mafat_network_close(out);
   mafat_packed_close(&packed);
   return code;
@@ -71,6 +72,7 @@ int mafat_packed_types(struct mafat_network *n, struct mafat_model_source *sourc
   if (source->bytes <= MAFAT_PACKED_HEADER) return MAFAT_OK;
   int code = mafat_packed_open(&packed, source, n, false, d);
   if (code == MAFAT_OK) code = mafat_packed_give_types(packed, n, source->path, d);
+  if (code == MAFAT_OK) n->stored = packed->options;
   mafat_packed_close(&packed);
   return code;
 }

@@ -333,6 +333,8 @@ MAFAT_PART(rare) int mafat_packed_make(struct mafat_packed **out, const struct m
   if (!p || !p->entries || !p->types) goto no_memory;
   p->version = origin && origin->embedded_graph ? MAFAT_PACKED_GRAPH_VERSION : MAFAT_PACKED_VERSION;
   if (origin && origin->activations) p->version += MAFAT_PACKED_ACTIVATIONS;
+  if (origin && origin->options && mafat_stored_any(origin->options))
+    p->version += MAFAT_PACKED_OPTIONS;
   p->format = n->format;
   p->embedded_graph_bytes = origin && origin->embedded_graph ? origin->embedded_graph->bytes : 0;
   p->n_layers = n->n_layers;

@@ -3,7 +3,8 @@
  *
  * pack_weights writes packed files; doc/packed.md describes the bytes. Version 1 has no network and
  * needs its cfg. Version 2 embeds a cfg, version 3 the graph of an ONNX or TFLite model (graph.h).
- * Versions 4 and 5 are versions 2 and 3 with a table of quantized activations (activations.h).
+ * Versions 4 and 5 are versions 2 and 3 with a table of quantized activations (activations.h),
+ * versions 6 to 9 are versions 2 to 5 with options.
  * The weights themselves are handled in runner/weights. All sizes are checked before use.
  *
  * Included by api/, formats/packed and runner/weights. Reads the file; allocates struct
@@ -44,8 +45,9 @@ int mafat_packed_open(struct mafat_packed **out, struct mafat_model_source *from
 int mafat_packed_network(struct mafat_network **out, struct mafat_model_source *source,
                          const struct mafat_reading *how, struct mafat_diagnostic *d);
 /* Sets the weight types of network n, which was read from another file, to those of its packed
- * weights. Called before the network is planned. A file that ends after its header has no types and
- * counts as float32. Errors of mafat_packed_open. */
+ * weights, and its options to those that this file stores. Called before the network is planned. A
+ * file that ends after its header has no types and counts as float32. Errors of
+ * mafat_packed_open. */
 int mafat_packed_types(struct mafat_network *n, struct mafat_model_source *source,
                        struct mafat_diagnostic *d);
 

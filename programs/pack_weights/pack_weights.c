@@ -217,6 +217,11 @@ static int check_activations(const struct mafat_pack_options *o)
   return -1;
 }
 
+static bool stores_options(const struct mafat_pack_options *p)
+{
+  return p->mean || p->scale || p->channels || p->resize || p->pad || p->decode;
+}
+
 /* -1: go on; else the exit status. */
 static int check_options(struct pack_options *o, int argc, char **argv)
 {
@@ -234,6 +239,12 @@ static int check_options(struct pack_options *o, int argc, char **argv)
     return misused("--fork makes no sense with --check: nothing is packed", NULL);
   if (o->check && p->n_constants)
     return misused("--constant makes no sense with --check: nothing is packed", NULL);
+  if (o->check && stores_options(p))
+    return misused("options of pictures and outputs make no sense with --check: nothing is packed",
+                   NULL);
+  if (p->decode && n == 3)
+    return misused("--decode is of ONNX and TFLite models: expected one of them and OUT.packed",
+                   NULL);
   if (p->n_constants && n == 3)
     return misused("--constant is of ONNX and TFLite models: expected one of them and OUT.packed",
                    NULL);
@@ -309,6 +320,12 @@ static int read_options(int argc, char **argv, struct pack_options *o)
   o->pack.measure = o->measure;
   o->pack.keep_above = o->keep_above >= 0 ? &o->keep_above : NULL;
   o->pack.n_constants = o->constants.n;
+  o->pack.mean = o->mean.n ? o->mean.x : NULL;
+  o->pack.scale = o->scale.n ? o->scale.x : NULL;
+  o->pack.channels = o->channels;
+  o->pack.resize = o->resize;
+  o->pack.pad = o->pad.n ? o->pad.x : NULL;
+  o->pack.decode = o->decode;
   return check_options(o, argc, argv);
 }
 int main(int argc, char **argv)

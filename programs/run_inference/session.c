@@ -122,9 +122,9 @@ void mafat_session_report_decode(struct mafat_session *s, const char *decode, co
                                  const struct mafat_picture_facts *picture)
 {
   char text[DECODE_TEXT], assumed[400] = "";
-  bool named = s->options.decode && !is_word(s->options.decode, "auto"),
+  bool named = !sign || (s->options.decode && !is_word(s->options.decode, "auto")),
        pictures = picture->channels && !mafat_options_floats_only(&s->options);
-  if (!decode || !sign || s->decode_reported) return;
+  if (!decode || s->decode_reported) return;
   s->decode_reported = true;
   if (pictures && picture->assumed) format_assumed(assumed, sizeof assumed, picture);
   if (named)

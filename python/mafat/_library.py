@@ -168,11 +168,13 @@ class File(Sized):
 class PackOptions(Sized):
     _fields_ = [("weights", c_char_p), ("activations", c_char_p), ("calibrate", POINTER(c_char_p)), ("n_calibrate", c_int),
                 ("measure", c_char_p), ("keep_above", POINTER(c_double)), ("fork", c_char_p), ("constants", POINTER(c_char_p)),
-                ("n_constants", c_int), ("replace", c_bool), ("replace_name", c_char_p), ("warnings", WarningSink)]
+                ("n_constants", c_int), ("replace", c_bool), ("replace_name", c_char_p), ("warnings", WarningSink),
+                ("mean", POINTER(c_float)), ("scale", POINTER(c_float)), ("channels", c_char_p), ("resize", c_char_p),
+                ("pad", POINTER(c_float)), ("decode", c_char_p)]
 
 
 class PackFacts(Sized):
-    _fields_ = [("path", c_char_p), ("pass_", c_int), ("share", c_double), ("n_layers", c_int), ("n_ways", c_int), ("error", c_double),
+    _fields_ = [("path", c_char_p), ("pass_", c_int), ("share", c_double), ("n_layers", c_int), ("n_candidates", c_int), ("error", c_double),
                 ("largest", c_double)]
 
 
@@ -181,7 +183,7 @@ class PackLayerFacts(Sized):
                 ("error", c_double), ("largest", c_double), ("kept", c_bool)]
 
 
-class PackWayFacts(Sized):
+class PackCandidateFacts(Sized):
     _fields_ = [("ranges", c_char_p), ("equalized", c_bool), ("error", c_double), ("taken", c_bool)]
 
 
@@ -233,7 +235,7 @@ FUNCTIONS = {
     "mafat_pack_step": (c_int, HANDLE, POINTER(c_bool), D),
     "mafat_pack_describe": (c_int, HANDLE, POINTER(PackFacts)),
     "mafat_pack_layer": (c_int, HANDLE, c_int, POINTER(PackLayerFacts)),
-    "mafat_pack_candidate": (c_int, HANDLE, c_int, POINTER(PackWayFacts)),
+    "mafat_pack_candidate": (c_int, HANDLE, c_int, POINTER(PackCandidateFacts)),
     "mafat_pack_close": (None, OUT),
 }
 

@@ -45,18 +45,22 @@ class Pack(c.Handle):
 
 def pack(model: Source, weights: Source | None, out: Path, *, type: str | None = None, activations: str | None = None,
          calibrate: Sequence[Path] | None = None, measure: Path | None = None, keep_above: float | None = None, fork: str | None = None,
-         constants: Sequence[str] | None = None, replace: bool = False, progress: Callable[[float, int], None] | None = None) -> Packed:
+         constants: Sequence[str] | None = None, mean: float | Sequence[float] | None = None, scale: float | Sequence[float] | None = None,
+         channels: str | None = None, resize: str | None = None, pad: float | None = None, decode: str | None = None,
+         replace: bool = False, progress: Callable[[float, int], None] | None = None) -> Packed:
     """Writes a network and its weights into one packed file (pack_weights(1)) for open(). A failed or interrupted call leaves no file.
 
     model, weights: a cfg and its weights; or an ONNX or TFLite file, and None.
     type: of the weights, such as "int8"; pack_weights --help lists all.
     activations: "int8": convolutions compute with integers; calibrate: pictures that determine their scales.
     measure: a picture for measuring each layer's error; keep_above: layers with a larger error get a wider type.
+    mean, scale, channels, resize, pad, decode: options of open() that the file stores; open() applies each that it is not given.
     replace: overwrite an existing file.
     progress: called with the share that is written and the number of the pass.
     """
     options = {"weights": type, "activations": activations, "calibrate": calibrate, "measure": measure, "keep_above": keep_above, "fork": fork,
-               "constants": constants, "replace": replace}
+               "constants": constants, "mean": mean, "scale": scale, "channels": channels, "resize": resize, "pad": pad, "decode": decode,
+               "replace": replace}
     with Pack(model, weights, out, options) as pack_:
         done = False
         while not done:

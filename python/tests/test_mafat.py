@@ -269,6 +269,15 @@ class Packing(unittest.TestCase):
         whole = mafat.pack(CFG, WEIGHTS, self.out, activations="int8", calibrate=[PICTURE], replace=True)
         self.assertIn("int8", [layer.computes for layer in whole.layers])
 
+    def test_options_are_stored_in_the_file(self):
+        mean, scale = [10.5, 20, 30], [0.01, 0.02, 1 / 30]
+        mafat.pack(CFG, WEIGHTS, self.out, mean=mean, scale=scale, channels="bgr", resize="corner", pad=7)
+        with mafat.open(self.out) as packed, open_shapes(mean=mean, scale=scale, channels="bgr", resize="corner", pad=7) as model:
+            self.assertTrue((model.run(picture=PICTURE)["output"] == packed.run(picture=PICTURE)["output"]).all())
+            self.assertEqual((packed.picture.channels, packed.picture.resize, packed.picture.source), ("bgr", "corner", "file"))
+        with mafat.open(self.out, channels="rgb", pad=8) as packed:
+            self.assertEqual((packed.picture.channels, packed.picture.pad, packed.picture.resize), ("rgb", 8, "corner"))
+
     def test_what_is_interrupted_leaves_nothing(self):
         def stop(share, turn):
             raise KeyboardInterrupt

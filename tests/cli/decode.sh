@@ -140,6 +140,45 @@ found "$dir/packed" "$dir/yolov8.packed" "$dir/picture.ppm"
 found "$dir/alone" "$dir/yolov8.onnx" "$dir/picture.ppm"
 check 'packed' "$(head -n 1 "$log")" cmp "$dir/packed" "$dir/alone"
 
+# Options that were given to pack_weights apply to the packed file, unless a run has others.
+stored() { # NAME MODEL OPTION...: the packed file finds what its model finds with the options, and not what it finds without
+  found "$dir/wanted" "$dir/$2.onnx" "$dir/picture.ppm" "${@:3}"
+  found "$dir/plain" "$dir/$2.onnx" "$dir/picture.ppm"
+  "$build/pack_weights" --quiet --force "${@:3}" "$dir/$2.onnx" "$dir/stored.packed" >"$log" 2>&1
+  found "$dir/packed" "$dir/stored.packed" "$dir/picture.ppm"
+  check "stored $1" "$(head -n 1 "$log")" cmp "$dir/packed" "$dir/wanted"
+  check "stored $1: needed" 'it changes nothing' test -z "$(cmp "$dir/wanted" "$dir/plain" >/dev/null && echo same)"
+}
+stored mean yolov5 --mean 3,9.5,27
+stored scale yolov8 --scale 1/150
+stored channels yolov8 --channels bgr
+stored resize yolov5 --resize crop
+stored pad yolov8 --pad 5
+stored all yolov8 --mean 1 --scale 1/99,1/100,1/101 --channels bgr --resize corner --pad 200
+found "$dir/wanted" --mean 1 --scale 1/99,1/100,1/101 --channels bgr --resize stretch "$dir/yolov8.onnx" "$dir/picture.ppm"
+found "$dir/packed" --resize stretch "$dir/stored.packed" "$dir/picture.ppm"
+check 'an option of the run' "$(cat "$err")" cmp "$dir/packed" "$dir/wanted"
+check 'all stored' 'it fails' picture "$dir/stored.packed"
+check 'all stored: nothing assumed' "$(cat "$err")" test -z "$(grep usual "$err")"
+stored head yolov8 --decode none
+found "$dir/packed" --decode yolov8 "$dir/stored.packed" "$dir/picture.ppm"
+check 'a head of the run' "$(cat "$err")" cmp "$dir/packed" "$dir/plain"
+"$build/pack_weights" --quiet --force --decode yolov5 "$dir/boxes.onnx" "$dir/stored.packed" >"$log" 2>&1
+check 'a stored head' 'it fails' run "$dir/stored.packed"
+check 'a stored head is not by dimensions' "$(cat "$dir/err")" test -z "$(grep dimensions "$dir/err")"
+check 'its boxes' "$(cat "$dir/out")" says '2 detections'
+"$build/pack_weights" --quiet --mean 127.5 "$dir/classes.onnx" "$dir/classes.packed" >"$log" 2>&1
+check 'a packed classifier with options' "$(head -n 1 "$log")" picture "$dir/classes.packed"
+check 'no warning of it' "$(cat "$err")" test -z "$(grep warning "$err")"
+refuses_pack() { # NAME PATTERN ARGUMENT...
+  local code
+  "$build/pack_weights" "${@:3}" "$dir/no.packed" >"$dir/said" 2>&1
+  code=$?
+  check "$1" "$(cat "$dir/said")" test "$code $(grep -ce "$2" "$dir/said") $(ls "$dir"/no.packed* 2>/dev/null)" = '2 1 '
+}
+refuses_pack 'pack: a head of other outputs' 'yolov8.onnx: outputs cannot be decoded as yolox' --decode yolox "$dir/yolov8.onnx"
+refuses_pack 'pack: no head' '--decode expects auto, darknet, yolov5' --decode yolov4 "$dir/yolov8.onnx"
+
 # Trained networks, as their authors call them.
 pictures=/usr/share/darknet/data
 trained() { # NAME PICTURE OPTION...

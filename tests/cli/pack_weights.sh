@@ -30,7 +30,7 @@ for option in $(sed -n 's/^  \(--[a-z]*\).*/\1/p' out); do
 done
 run; expect "no arguments" 2 "expected MODEL.cfg"
 run --nonsense a.cfg a.weights a.packed; expect "unknown option" 2 "unknown option --nonsense"
-run --c=3 a.cfg a.weights a.packed; expect "an option cut too short" 2 "--c may be --constant, --calibrate, --check;"
+run --c=3 a.cfg a.weights a.packed; expect "an option cut too short" 2 "--c may be --constant, --channels, --calibrate, --check;"
 run --quiet -xy a.cfg a.weights a.packed; expect "unknown letter" 2 "unknown option -x;"
 run --force=3 a.cfg a.weights a.packed; expect "a value too many" 2 "--force: this option expects no value"
 run --version; { [ $code -eq 0 ] && grep -qx 'pack_weights [0-9.]*' out && ok version; } || fail version "status $code"
@@ -198,6 +198,41 @@ infer --predict a.cfg alone/a.packed; expect "asked with it" 0
 infer alone/a.packed; expect "no picture" 2 "expected an IMAGE"
 infer b.cfg a.packed --input floats.raw; expect "another cfg" 2 "packed for another network"
 infer --predict alone/a.packed one two; expect "too many arguments" 2 "expected MODEL.packed [IMAGE]"
+
+# Options that describe the model are stored: a run without them, alone or with the cfg before it, has the same bits.
+{ printf 'P6\n12 5\n255\n'; seq 100 999 | head -c 180; } >wide.ppm
+options='--mean 7,8.5,9 --scale 1/99,1/100,1/101 --channels bgr --resize letterbox --pad 33'
+# shellcheck disable=SC2086 # words
+run $options a.cfg a.weights stored.packed; expect "options are stored" 0
+# shellcheck disable=SC2086
+infer --quiet --dump-output wanted.raw $options a.cfg a.weights wide.ppm; expect "options of a run" 0
+infer --quiet --dump-output plain.raw a.cfg a.weights wide.ppm; expect "no options" 0
+infer --quiet --dump-output stored.raw stored.packed wide.ppm; expect "stored options" 0
+infer --quiet --dump-output beside.raw a.cfg stored.packed wide.ppm; expect "stored options, with the cfg" 0
+{ [ -s wanted.raw ] && cmp -s wanted.raw stored.raw && cmp -s wanted.raw beside.raw && ! cmp -s wanted.raw plain.raw && ok "stored options, the same bits"; } ||
+  fail "stored options, the same bits" "$(cksum ./*.raw)"
+# shellcheck disable=SC2086
+infer --quiet --dump-output wanted.raw $options --channels rgb --pad 250 a.cfg a.weights wide.ppm
+infer --quiet --dump-output stored.raw --channels rgb --pad 250 stored.packed wide.ppm; expect "an option in place of a stored one" 0
+{ cmp -s wanted.raw stored.raw && ok "others stay"; } || fail "others stay" "they differ"
+infer --predict --json stored.packed
+grep -qF '"mean":[7,8.5,9]' out && grep -qF '"source":"file","resize":"letterbox","pad":33' out && ok "stored options are predicted" || fail "stored options are predicted" "$(head -c 300 out)"
+"$build/mafat_serve" --predict --json stored.packed >out 2>err
+grep -qF '"channels":"bgr"' out && ok "stored options are served" || fail "stored options are served" "$(head -c 300 out err)"
+run --check stored.packed; expect "check of stored options" 0
+# shellcheck disable=SC2086
+run $options --weights int8 --measure wide.ppm a.cfg a.weights x.packed; expect "options of measured pictures" 0
+cp out with
+run --force --weights int8 --measure wide.ppm a.cfg a.weights x.packed
+{ ! cmp -s out with && ok "measured pictures follow them"; } || fail "measured pictures follow them" "$(cat out)"
+rm x.packed
+run --channels gray a.cfg a.weights x.packed; expect "channels of another input" 2 "a.cfg: expected an input of 1 channel for channels gray, found 3"
+run --channels grb a.cfg a.weights x.packed; expect "no channels" 2 "--channels expects rgb, bgr or gray, found 'grb'"
+run --pad 256 a.cfg a.weights x.packed; expect "no pad" 2 "--pad expects"
+run --scale 3e38 --mean 9 a.cfg a.weights x.packed; expect "pixels that are not finite" 2 "finite numbers for bytes"
+run --decode yolox a.cfg a.weights x.packed; expect "decode of a cfg" 2 "--decode is of ONNX and TFLite models"
+run --check --resize corner a.packed; expect "check with an option of pictures" 2 "make no sense with --check"
+[ ! -e x.packed ] && [ ! -e x.packed.part ] || fail "refused options leave nothing" "$(ls)"
 
 # A file of version 1, as mafat 0.1 wrote it: with its cfg, the same bits.
 head -c 768 /dev/zero | tr '\0' 'm' >floats.raw

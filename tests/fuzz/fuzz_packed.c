@@ -1,14 +1,15 @@
 /* libFuzzer target: packs a network, changes bytes of the packed file, and opens it. Weights are
  * zeros. Checksums are recomputed after the changes, so that reading gets past them. Each
  * network is packed once with layers in floats and once with all layers in integers that can be.
+ * Inputs of odd length are packed with options, which an opened file applies.
  * Build with clang -fsanitize=fuzzer,address,undefined.
  *
  * The input is a cfg, a NUL byte, and three bytes for each change of the packed file: position
  * (2 bytes), value. The file has format version 2, or 4 with integers. Or the input is a byte
  * 255, a byte for the kind of model, the number of changes, the changes, and the model's file;
- * the packed file has version 3, or 5 with integers. Kinds: 0 ONNX, 1 TFLite; for kinds from 4
- * the model is generated and no file follows (4 * N: a TFLite model, 4 * N + 2: a random integer
- * one). */
+ * the packed file has version 3, or 5 with integers; the version is 4 more with options. Kinds: 0
+ * ONNX, 1 TFLite; for kinds from 4 the model is generated and no file follows (4 * N: a TFLite
+ * model, 4 * N + 2: a random integer one). */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,9 +25,11 @@
 #include "tests/support/integer_graph.h"
 #include "tests/support/tflite_operators.h"
 
+#include "api/picture.h"
 #include "formats/packed/graph.h"
 #include "formats/packed/identity.h"
 #include "predictor/plan/packing.h"
+#include "runner/detect/heads/heads.h"
 #include "runner/weights/packer.h"
 #include "runner/weights/weights.h"
 #include "runner/weights/weights_file.h"
@@ -34,6 +37,11 @@
 /* Larger files only take longer. */
 static const uint64_t MAX_FILE_BYTES = 1 << 20;
 
+static const struct mafat_stored_options all_options = {
+    .numbers = MAFAT_STORED_MEAN | MAFAT_STORED_SCALE | MAFAT_STORED_PAD,
+    .mean = {1, 2, 3}, .scale = {.5f, 1, 2}, .pad = 7,
+    .channels = "bgr", .resize = "corner", .decode = "yolox"};
+static const struct mafat_stored_options *options; /* of the file; NULL: none */
 static bool in_turn; /* true: also opened by descriptor and in memory (ways.h) */
 
 /* Offsets in the header (doc/packed.md). */
@@ -68,6 +76,19 @@ static void change(char *beginning, const struct mafat_packed *p, const uint8_t 
   seal_again(beginning, p);
 }
 
+/* Applies the options of pictures and outputs that the file stores. */
+static void check_options(struct mafat_network *n)
+{
+  const struct mafat_model_options none = {.size = sizeof none};
+  struct mafat_diagnostic d = {""};
+  struct mafat_picture picture;
+  int code = mafat_heads_choose(n, n->n_layers, *n->stored.decode ? n->stored.decode : NULL, &d);
+  require(code == MAFAT_OK || d.text[0]);
+  d.text[0] = 0;
+  code = mafat_picture_make(&picture, n, &none, mafat_kernels_find(NULL), &d);
+  require(code == MAFAT_OK || d.text[0]);
+}
+
 static void check_file(const char *path, int fd, const struct mafat_network *made, bool intact)
 {
   struct mafat_diagnostic d = {""};
@@ -87,6 +108,8 @@ static void check_file(const char *path, int fd, const struct mafat_network *mad
     require(mafat_packed_network_hash(n, MAFAT_PACKED_GRAPH_VERSION) ==
             mafat_packed_network_hash(made, MAFAT_PACKED_GRAPH_VERSION));
   if (n) {
+    require(!intact || mafat_stored_any(&n->stored) == (options != NULL));
+    check_options(n);
     d.text[0] = 0;
     code = mafat_weights_open_kept(&w, path, n, n->n_layers, NULL, &d);
     require((code == MAFAT_OK) == (w != NULL) && (code == MAFAT_OK || (!intact && d.text[0])));
@@ -230,7 +253,8 @@ static void try_graph(const uint8_t *bytes, size_t n)
   require((code == MAFAT_OK) == (network && embedded_graph) && (code == MAFAT_OK || d.text[0]));
   if (network && embedded_graph->n_files == 1)
   {
-    const struct mafat_packed_origin origin = {.embedded_graph = embedded_graph};
+    const struct mafat_packed_origin origin = {.embedded_graph = embedded_graph,
+                                               .options = options};
     try_file(network, &origin, model, changes, 3 * (size_t)bytes[1]);
     try_activations(network, &origin, model, changes, 3 * (size_t)bytes[1]);
   }
@@ -244,6 +268,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
   in_turn = way_is_in_turn(n);
+  options = n % 2 ? &all_options : NULL;
   if (n > 0 && bytes[0] == 255) {
     try_graph(bytes + 1, n - 1);
     return 0;
@@ -254,7 +279,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   size_t text = end ? (size_t)(end - bytes) : n, changes = end ? n - text - 1 : 0;
   if (mafat_cfg_parse(&cfg, "fuzz", (const char *)bytes, text, NULL) == MAFAT_OK &&
       mafat_darknet_make(&network, cfg, NULL, NULL, NULL) == MAFAT_OK) {
-    const struct mafat_packed_origin origin = {.cfg = cfg};
+    const struct mafat_packed_origin origin = {.cfg = cfg, .options = options};
     try_file(network, &origin, NULL, end ? end + 1 : NULL, changes);
     try_activations(network, &origin, NULL, end ? end + 1 : NULL, changes);
   }

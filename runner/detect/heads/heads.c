@@ -1,5 +1,6 @@
 /* Table of output heads, and the choice of one by name or by output dimensions. Called by
- * api/choose.c when a model is opened. Sets n->decoded of the network; allocates nothing. */
+ * api/choose.c when a model is opened, and by api/packing/pack.c. Sets n->decoded of the network;
+ * allocates nothing. */
 #include "runner/detect/heads/heads.h"
 
 #include "runner/detect/detect.h"

@@ -1,5 +1,5 @@
 /* Chooses the head that decodes a network's outputs: by name, or by the outputs' dimensions.
- * Touches only its arguments. Included by api/choose.c. */
+ * Touches only its arguments. Included by api/choose.c and api/packing/pack.c. */
 #ifndef MAFAT_RUNNER_DETECT_HEADS_HEADS_H
 #define MAFAT_RUNNER_DETECT_HEADS_HEADS_H
 

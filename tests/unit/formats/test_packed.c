@@ -55,7 +55,7 @@ static const char *const small_cfg = "[net]\nheight=8\nwidth=8\nchannels=3\nbatc
                                      "[convolutional]\nsize=1\nfilters=16\n[yolo]\nanchors=1.25,2,"
                                      "3,4,5,6\nmask=0,2\nnum=3\nclasses=3\n";
 
-static void write_small(void)
+static void write_small_with(const struct mafat_stored_options *options)
 {
   struct mafat_cfg *cfg;
   struct mafat_network *n;
@@ -65,13 +65,18 @@ static void write_small(void)
   int fd = test_weights_file(n, 3), out = open(test_packed_path, O_RDWR | O_TRUNC | O_CREAT, 0600);
   char path[64];
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  int code = mafat_packer_write(path, n, &(struct mafat_packed_origin){.cfg = cfg}, out,
-                                test_packed_path, &diagnostic);
+  const struct mafat_packed_origin origin = {.cfg = cfg, .options = options};
+  int code = mafat_packer_write(path, n, &origin, out, test_packed_path, &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   close(fd);
   close(out);
   mafat_cfg_close(&cfg);
   mafat_network_close(&n);
+}
+
+static void write_small(void)
+{
+  write_small_with(NULL);
 }
 
 static void same_operands(const struct mafat_operand *a, const struct mafat_operand *b)
@@ -181,6 +186,95 @@ START_TEST(every_changed_byte_is_noticed)
 }
 END_TEST
 
+/* ---- options ---- */
+
+static const struct mafat_stored_options stored[] = {
+    {.numbers = 0},
+    {.numbers = MAFAT_STORED_MEAN, .mean = {1.5f, -2, 300}},
+    {.numbers = MAFAT_STORED_SCALE, .scale = {1 / 3.f, 0, -7}},
+    {.numbers = MAFAT_STORED_PAD, .pad = 255},
+    {.channels = "gray"},
+    {.resize = "letterbox"},
+    {.decode = "fastestdet"},
+    {.numbers = MAFAT_STORED_MEAN | MAFAT_STORED_SCALE | MAFAT_STORED_PAD,
+     .mean = {1, 2, 3},
+     .scale = {4, 5, 6},
+     .pad = 7,
+     .channels = "bgr",
+     .resize = "corner"}};
+enum { N_STORED = sizeof stored / sizeof *stored, ALL_STORED = N_STORED - 1 };
+
+static void same_options(const struct mafat_stored_options *found,
+                         const struct mafat_stored_options *wanted)
+{
+  ck_assert_uint_eq(found->numbers, wanted->numbers);
+  ck_assert_mem_eq(found->mean, wanted->mean, sizeof found->mean);
+  ck_assert_mem_eq(found->scale, wanted->scale, sizeof found->scale);
+  ck_assert_float_eq(found->pad, wanted->pad);
+  ck_assert_str_eq(found->channels, wanted->channels);
+  ck_assert_str_eq(found->resize, wanted->resize);
+  ck_assert_str_eq(found->decode, wanted->decode);
+}
+
+/* Options come back as stored, also if the network is read from its cfg. A file without options has
+ * version 2, which older versions of mafat read. */
+START_TEST(options_are_stored)
+{
+  struct mafat_network *found, *of_cfg = test_network(small_cfg);
+  write_small_with(&stored[_i]);
+  struct mafat_packed *p = test_describe(test_packed_path);
+  ck_assert_uint_eq(p->version, _i == 0 ? 2 : 6);
+  mafat_packed_close(&p);
+  ck_assert_msg(test_packed_network_read(&found, test_packed_path, NULL, NULL, &diagnostic) ==
+                    MAFAT_OK, "%s", diagnostic.text);
+  same_options(&found->stored, &stored[_i]);
+  ck_assert_int_eq(test_packed_types(of_cfg, test_packed_path, &diagnostic), MAFAT_OK);
+  same_options(&of_cfg->stored, &stored[_i]);
+  mafat_network_close(&found);
+  mafat_network_close(&of_cfg);
+}
+END_TEST
+
+/* Options are the last OPTIONS_BYTES of the index. Here they are all but the last word. */
+enum { OPTIONS_BYTES = 56, PAD_AT = 28, CHANNELS_AT = 32 };
+
+/* Options that no version of mafat writes are refused, even if all checksums are right. */
+START_TEST(invalid_options_are_refused)
+{
+  static const struct {
+    long at;
+    uint32_t word;
+  } changes[] = {{0, 8},                     /* an unknown bit */
+                 {0, 3},                     /* a pad that is not stored is not 0 */
+                 {0, 6},                     /* nor is a mean */
+                 {8, 0x7fc00000},            /* a mean of NaN */
+                 {20, 0x7f800000},           /* an infinite scale */
+                 {PAD_AT, 0x43800000},       /* a pad of 256 */
+                 {PAD_AT, 0xbf800000},       /* a pad of -1 */
+                 {CHANNELS_AT, 3},           /* a word without its zero */
+                 {CHANNELS_AT, 0},           /* a word without bytes */
+                 {CHANNELS_AT, 0x7fffffff},  /* a word longer than the index */
+                 {CHANNELS_AT + 4, 0x41}};   /* a word with a second zero */
+  static char whole[1 << 16];
+  uint64_t index_bytes;
+  struct mafat_network *n = test_network(small_cfg);
+  write_small_with(&stored[ALL_STORED]);
+  ck_assert(!is_refused(n));
+  int fd = open(test_packed_path, O_RDONLY);
+  ssize_t bytes = read(fd, whole, sizeof whole);
+  close(fd);
+  memcpy(&index_bytes, whole + TEST_INDEX_BYTES_AT, sizeof index_bytes);
+  char *options = whole + MAFAT_PACKED_ALIGNMENT + index_bytes - OPTIONS_BYTES;
+  ck_assert_str_eq(options + CHANNELS_AT + 4, "bgr");
+  memcpy(options + changes[_i].at, &changes[_i].word, sizeof changes[_i].word);
+  test_seal_packed(whole);
+  test_overwrite(test_packed_path, 0, whole, (size_t)bytes);
+  ck_assert(is_refused(n));
+  ck_assert_msg(strstr(diagnostic.text, "the index is damaged"), "%s", diagnostic.text);
+  mafat_network_close(&n);
+}
+END_TEST
+
 START_TEST(another_cfg_is_refused)
 {
   static const char *const changes[][2] = {
@@ -211,6 +305,8 @@ Suite *packed_suite(void)
   tcase_add_test(t, a_packed_model_holds_its_network);
   tcase_add_test(t, every_changed_byte_is_noticed);
   tcase_add_loop_test(t, another_cfg_is_refused, 0, 6);
+  tcase_add_loop_test(t, options_are_stored, 0, N_STORED);
+  tcase_add_loop_test(t, invalid_options_are_refused, 0, 11);
   suite_add_tcase(s, t);
   return s;
 }

@@ -1,12 +1,14 @@
 /* Covers api/{picture, picture_options, unfit}.c, runner/image/{input, pixel_rule, pixels,
  * placement}.c: how pictures become inputs of a network. Tests the placement of pictures, and the
  * conversion of bytes to numbers as given by options, by model files and by default. */
+#include "include/mafat_pack.h"
 #include "include/mafat_plan.h"
 #include "runner/image/decoder.h"
 #include "runner/image/image.h"
 #include "tests/support/onnx_writer.h"
 #include "tests/support/picture_writer.h"
 #include "tests/support/random.h"
+#include "tests/support/weight_files.h"
 
 #include <check.h>
 #include <math.h>
@@ -271,6 +273,17 @@ static const char *put_elements(struct test_message *graph, int channels)
   return "once";
 }
 
+/* Writes a temporary file, sets `path` to its name, and frees its data. */
+static void write_whole(char path[40], struct test_message *file)
+{
+  strcpy(path, "/tmp/mafat-pictures-XXXXXX");
+  int fd = mkstemp(path);
+  ck_assert_int_ge(fd, 0);
+  ck_assert_int_eq(write(fd, file->data, file->n), (ssize_t)file->n);
+  close(fd);
+  free(file->data);
+}
+
 /* Writes a model that returns its input, NCHW or NHWC, and has these metadata properties (NULL:
  * none). */
 static void write_model(char path[40], enum lies after, int channels, const char *format,
@@ -292,12 +305,28 @@ static void write_model(char path[40], enum lies after, int channels, const char
     test_put_text(&property, 2, said[i][1]);
     test_put_message(&file, 14, &property);
   }
-  strcpy(path, "/tmp/mafat-pictures-XXXXXX");
-  int fd = mkstemp(path);
-  ck_assert_int_ge(fd, 0);
-  ck_assert_int_eq(write(fd, file.data, file.n), (ssize_t)file.n);
-  close(fd);
-  free(file.data);
+  write_whole(path, &file);
+}
+
+/* Writes a model of a picture of 32 x 32 whose output has the dimensions of YOLOv8's: for
+ * 21 cells, four numbers of a box and two classes, all of them means of pixels. */
+static void write_boxes(char path[40])
+{
+  const int64_t in[] = {1, 3, 32, 32}, out[] = {1, 6, 21}, to[] = {1, 3, -1};
+  struct test_message graph = {0};
+  test_onnx_input(&graph, "picture", 4, in);
+  test_onnx_int64s(&graph, "to", 3, to);
+  test_onnx_add(&graph, "AveragePool", "picture", "a", "kernel_shape=[8,8] strides=[8,8]");
+  test_onnx_add(&graph, "AveragePool", "a", "b", "kernel_shape=[2,2] strides=[2,2]");
+  test_onnx_add(&graph, "AveragePool", "b", "c", "kernel_shape=[2,2] strides=[2,2]");
+  test_onnx_add(&graph, "Reshape", "a to", "d", "");
+  test_onnx_add(&graph, "Reshape", "b to", "e", "");
+  test_onnx_add(&graph, "Reshape", "c to", "f", "");
+  test_onnx_add(&graph, "Concat", "d e f", "g", "axis=2");
+  test_onnx_add(&graph, "Concat", "g g", "out", "axis=1");
+  test_onnx_output(&graph, "out", 3, out);
+  struct test_message file = test_onnx_model(&graph, 12);
+  write_whole(path, &file);
 }
 
 static struct mafat_model_options usual_options(void)
@@ -434,12 +463,133 @@ START_TEST(facts_report_it)
 }
 END_TEST
 
+/* ---- options that a packed file stores ---- */
+
+static int pack(const char *path, const char *packed, const struct mafat_pack_options *o)
+{
+  struct mafat_pack *p;
+  bool done = false;
+  diagnostic.text[0] = '\0';
+  int code = mafat_pack_open(&p, path, NULL, packed, o, &diagnostic);
+  while (code == MAFAT_OK && !done) code = mafat_pack_step(p, &done, &diagnostic);
+  mafat_pack_close(&p);
+  return code;
+}
+
+static void name_packed(char packed[48], const char *path)
+{
+  snprintf(packed, 48, "%s.packed", path);
+}
+
+/* A packed file converts pictures as its model does with the same options. Options of a run apply
+ * in place of the stored ones, one by one. */
+START_TEST(a_packed_file_stores_options)
+{
+  const float mean[] = {9, 20.25f, 30}, scale[] = {.5f, 1 / 57.f, 2}, pad = 7, other = 250;
+  struct mafat_pixel_rule rule = {.swapped = true,
+                                  .mean = {9, 20.25f, 30},
+                                  .scale = {.5f, 1 / 57.f, 2},
+                                  .pad = 7};
+  const struct mafat_pixel_rule usual = {.scale = {1 / 255.f, 1 / 255.f, 1 / 255.f}, .pad = 114};
+  struct mafat_pack_options po = {.size = sizeof po, .replace = true};
+  struct mafat_model_options o = usual_options();
+  struct mafat_model_facts f = {.size = sizeof f};
+  struct mafat_model *m;
+  char path[40], packed[48];
+  write_model(path, IN_FRONT, 3, "Rgb8", NULL);
+  name_packed(packed, path);
+  ck_assert_msg(pack(path, packed, &po) == MAFAT_OK, "%s", diagnostic.text);
+  check_model(packed, &o, 3, MAFAT_FIT_STRETCH, &usual);
+  po.mean = mean, po.scale = scale, po.channels = "bgr", po.resize = "letterbox", po.pad = &pad;
+  ck_assert_msg(pack(path, packed, &po) == MAFAT_OK, "%s", diagnostic.text);
+  check_model(packed, &o, 3, MAFAT_FIT_LETTERBOX, &rule);
+  ck_assert_int_eq(open_model(&m, packed, &o), MAFAT_OK);
+  mafat_model_describe(m, &f);
+  ck_assert_str_eq(f.picture.source, "file");
+  mafat_model_close(&m);
+  o.pad = &other, o.resize = "crop", o.channels = "rgb";
+  rule.pad = 250, rule.swapped = false;
+  check_model(packed, &o, 3, MAFAT_FIT_CROP, &rule);
+  unlink(path);
+  unlink(packed);
+}
+END_TEST
+
+/* Replaces a word in the packed file's index, and recomputes its checksums. */
+static void replace_word(const char *packed, const char *word, const char *by)
+{
+  static char whole[1 << 16];
+  FILE *file = fopen(packed, "r+b");
+  ck_assert_ptr_nonnull(file);
+  size_t n = fread(whole, 1, sizeof whole, file);
+  char *at = memmem(whole, n, word, strlen(word) + 1);
+  ck_assert_ptr_nonnull(at);
+  memcpy(at, by, strlen(word));
+  test_seal_packed(whole);
+  rewind(file);
+  ck_assert_uint_eq(fwrite(whole, 1, n, file), n);
+  fclose(file);
+}
+
+START_TEST(stored_words_without_meaning_are_refused)
+{
+  static const char *const words[][3] = {{"bgr", "bgx", "found bgx"},
+                                         {"letterbox", "letterboy", "found letterboy"},
+                                         {"yolov8", "yolov9", "found yolov9"}};
+  struct mafat_pack_options po = {.size = sizeof po};
+  struct mafat_model_options o = usual_options();
+  struct mafat_model *m;
+  char path[40], packed[48];
+  write_boxes(path);
+  name_packed(packed, path);
+  po.channels = "bgr", po.resize = "letterbox", po.decode = "yolov8";
+  ck_assert_msg(pack(path, packed, &po) == MAFAT_OK, "%s", diagnostic.text);
+  replace_word(packed, words[_i][0], words[_i][1]);
+  ck_assert_int_eq(open_model(&m, packed, &o), MAFAT_EINVAL);
+  ck_assert_msg(strstr(diagnostic.text, words[_i][2]) != NULL, "%s", diagnostic.text);
+  unlink(path);
+  unlink(packed);
+}
+END_TEST
+
 static void check_refused(const char *path, const struct mafat_model_options *o, const char *text)
 {
   struct mafat_model *m;
   ck_assert_int_eq(open_model(&m, path, o), MAFAT_EINVAL);
   ck_assert_msg(strstr(diagnostic.text, text) != NULL, "%s", diagnostic.text);
 }
+
+/* Packing refuses options that no run would accept, and writes nothing. */
+START_TEST(options_that_cannot_be_stored)
+{
+  char path[40], packed[48];
+  const float infinite[] = {0, INFINITY, 0}, huge[] = {0, 0, 3e38f}, more = 256;
+  struct mafat_pack_options o;
+  write_model(path, IN_FRONT, 3, NULL, NULL);
+  name_packed(packed, path);
+#define REFUSED(field, value, says)                                                           \
+  do {                                                                                        \
+    o = (struct mafat_pack_options){.size = sizeof o, .field = (value)};                      \
+    ck_assert_int_ne(pack(path, packed, &o), MAFAT_OK);                                       \
+    ck_assert_msg(strstr(diagnostic.text, says) != NULL, "%s", diagnostic.text);              \
+    ck_assert_int_ne(access(packed, F_OK), 0);                                                \
+  } while (0)
+  REFUSED(mean, infinite, "expected a mean of finite numbers, found inf");
+  REFUSED(scale, huge, "expected a mean and a scale that give finite numbers");
+  REFUSED(pad, &more, "expected a pad from 0 to 255, found 256");
+  REFUSED(channels, "grb", "found grb");
+  REFUSED(channels, "gray and more", "channels: expected rgb, bgr or gray, found 'gray and more'");
+  REFUSED(channels, "gray", "expected an input of 1 channel for channels gray, found 3");
+  REFUSED(resize, "stretched to the input", "resize: expected stretch, letterbox, corner or crop");
+  REFUSED(decode, "yolox", "outputs cannot be decoded as yolox");
+  REFUSED(decode, "a head of long name", "decode: expected a head, found 'a head of long name'");
+  unlink(path);
+  write_model(path, IN_FRONT, 4, NULL, NULL);
+  REFUSED(resize, "corner", "expected a network of 1 or 3 input channels for pictures, found 4");
+#undef REFUSED
+  unlink(path);
+}
+END_TEST
 
 START_TEST(options_that_make_no_sense)
 {
@@ -526,6 +676,9 @@ Suite *pictures_suite(void)
   tcase_add_test(t, a_file_may_say_it);
   tcase_add_test(t, facts_report_it);
   tcase_add_test(t, options_that_make_no_sense);
+  tcase_add_test(t, a_packed_file_stores_options);
+  tcase_add_test(t, options_that_cannot_be_stored);
+  tcase_add_loop_test(t, stored_words_without_meaning_are_refused, 0, 3);
   tcase_add_test(t, a_decoder_that_does_not_fit_is_named);
   suite_add_tcase(s, t);
   return s;
