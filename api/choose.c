@@ -157,12 +157,13 @@ static size_t search_room(const struct mafat_search_request *r)
 static int refuse_search(const struct mafat_search_request *r, const struct mafat_allowance *memory,
                          struct mafat_diagnostic *d)
 {
-  char need[MAFAT_UNFIT_ROOM];
+  char need[MAFAT_UNFIT_ROOM], caller[MAFAT_UNFIT_ROOM];
   struct mafat_footprint footprint = *r->footprint;
   footprint.heap_bytes = memory->refused_bytes;
-  return mafat_fail(d, MAFAT_ELIMIT, "%.200s: does not fit: planning it %s", r->network->path,
+  return mafat_fail(d, MAFAT_ELIMIT, "%.200s: does not fit: planning it %s%s", r->network->path,
                     mafat_unfit_describe_least(need, mafat_predict_opening(&footprint),
-                                               r->memory_bytes, r->memory_source));
+                                               r->memory_bytes, r->memory_source),
+                    mafat_unfit_caller(caller, footprint.process_bytes));
 }
 
 int mafat_choose_search(struct mafat_front **front, const struct mafat_search *by,
@@ -302,7 +303,7 @@ static int read_network(struct mafat_network **network, struct mafat_model_sourc
                         struct mafat_opening *opening, struct mafat_diagnostic *d)
 {
   enum { USUAL = 4 << 20 };
-  char need[MAFAT_UNFIT_ROOM];
+  char need[MAFAT_UNFIT_ROOM], caller[MAFAT_UNFIT_ROOM];
   struct mafat_allowance *a = &opening->reading;
   struct mafat_budget *machine = &opening->machine,
                       budget = {o->memory_bytes,
@@ -318,9 +319,10 @@ static int read_network(struct mafat_network **network, struct mafat_model_sourc
   if (code == MAFAT_OK || !a->refused_bytes) return code;
   const struct mafat_footprint full = {.opening_bytes = resident + a->refused_bytes,
                                        .reserve_bytes = reserve};
-  return mafat_fail(d, MAFAT_ELIMIT, "%.200s: does not fit: reading it %s", model->path,
+  return mafat_fail(d, MAFAT_ELIMIT, "%.200s: does not fit: reading it %s%s", model->path,
                     mafat_unfit_describe_least(need, mafat_predict_opening(&full), budget.bytes,
-                                               budget.source));
+                                               budget.source),
+                    mafat_unfit_caller(caller, resident));
 }
 
 int mafat_choose_network(struct mafat_network **network, int *n_layers,
@@ -445,11 +447,12 @@ int mafat_choose(struct mafat_choice *c, const struct mafat_choice_request *r,
 int mafat_choice_refuse(const struct mafat_choice *c, const struct mafat_choice_request *r,
                         struct mafat_diagnostic *d)
 {
-  char need[MAFAT_UNFIT_ROOM], picture[MAFAT_UNFIT_ROOM];
+  char need[MAFAT_UNFIT_ROOM], picture[MAFAT_UNFIT_ROOM], caller[MAFAT_UNFIT_ROOM];
   size_t charge = c->prediction.charge_bytes;
   bool reserved = charge < SIZE_MAX && charge - c->prediction.reserve <= r->budget_bytes;
-  return mafat_fail(d, MAFAT_ELIMIT, "%.200s: does not fit: %s%s%s%s%s", r->search.network->path,
+  return mafat_fail(d, MAFAT_ELIMIT, "%.200s: does not fit: %s%s%s%s%s%s", r->search.network->path,
                     mafat_unfit_describe(need, charge, r->budget_bytes, r->budget_source),
+                    mafat_unfit_caller(caller, r->search.footprint->process_bytes),
                     mafat_unfit_picture(picture, c->layout, r->search.footprint, r->budget_bytes),
                     r->plan ? "" : "; ", r->plan ? "" : r->by->unfit,
                     reserved ? "; it would without its reserve" : "");

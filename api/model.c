@@ -168,13 +168,16 @@ static __attribute__((noinline)) int open_plan(struct mafat_model *m,
   return code;
 }
 
-/* Opens the files, unless they are open. Fails if no weights are given. */
-static int open_files(struct mafat_model_files *files, const struct mafat_files_taken *t,
-                      struct mafat_diagnostic *d)
+/* Fails if neither the model nor the caller has the weights. Called when the model is known to be a
+ * cfg. */
+static int check_weights(const struct mafat_model_files *files, const struct mafat_files_taken *t,
+                         struct mafat_diagnostic *d)
 {
-  int code = files->model ? MAFAT_OK : mafat_model_files_open(files, &t->model, t->own_weights, d);
-  if (code || t->own_weights || files->weights) return code;
-  return mafat_fail(d, MAFAT_EINVAL, "expected the paths of a cfg and a weights file");
+  if (t->own_weights || files->weights) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EINVAL,
+                    "%.200s: a cfg holds no weights: expected its weights file beside it, found "
+                    "none",
+                    mafat_model_files_name(&t->model));
 }
 
 static int open_model(struct mafat_model *m, struct mafat_model_files *files,
@@ -189,10 +192,12 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files,
     return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (%s), found %.60s",
                       mafat_kernels_names(), o->cpu);
   if ((code = mafat_lock_find(&m->lock.mode, o->lock, d))) return code;
-  if ((code = open_files(files, t, d))) return code;
+  if (!files->model && (code = mafat_model_files_open(files, &t->model, t->own_weights, d)))
+    return code;
   struct mafat_opening opening;
   if ((code = mafat_choose_network(&m->network, &m->n_layers, files->model, o, &opening, d)))
     return code;
+  if ((code = check_weights(files, t, d))) return code;
   if ((code = mafat_kinds_check(m->network, m->n_layers, d))) return code;
   m->warnings = o->warnings;
   m->inputs = calloc((size_t)m->network->n_inputs, sizeof *m->inputs);
@@ -259,7 +264,7 @@ int mafat_model_open_files(struct mafat_model **out, const struct mafat_file *mo
   struct mafat_model_options o;
   struct mafat_files_taken taken;
   *out = NULL;
-  if (!model) return mafat_fail(d, MAFAT_EINVAL, "expected the paths of a cfg and a weights file");
+  if (!model) return mafat_fail(d, MAFAT_EINVAL, "expected a model, found none");
   int code = mafat_sized_take(&o, sizeof o, options, d);
   if (code == MAFAT_OK) code = mafat_model_files_take(&taken, model, weights, d);
   if (code) return code;

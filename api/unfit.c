@@ -34,6 +34,16 @@ const char *mafat_unfit_describe_least(char text[MAFAT_UNFIT_ROOM], size_t charg
   return text;
 }
 
+const char *mafat_unfit_caller(char text[MAFAT_UNFIT_ROOM], size_t process_bytes)
+{
+  enum { LARGE = 8 << 20 };
+  *text = '\0';
+  if (process_bytes >= LARGE)
+    snprintf(text, MAFAT_UNFIT_ROOM, "; the program that opens it takes %.1f MiB by itself",
+             mafat_mebibytes(process_bytes));
+  return text;
+}
+
 const char *mafat_unfit_picture(char text[MAFAT_UNFIT_ROOM], const struct mafat_layout *layout,
                                 const struct mafat_footprint *footprint, size_t budget)
 {

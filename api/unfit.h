@@ -20,6 +20,10 @@ const char *mafat_unfit_describe(char text[MAFAT_UNFIT_ROOM], size_t charge, siz
 const char *mafat_unfit_describe_least(char text[MAFAT_UNFIT_ROOM], size_t charge, size_t budget,
                                        const char *source);
 
+/* Formats "; the program that opens it takes 31.4 MiB by itself" if that is much, as for a Python
+ * interpreter; else "". process_bytes: resident bytes before the plan is opened. Returns text. */
+const char *mafat_unfit_caller(char text[MAFAT_UNFIT_ROOM], size_t process_bytes);
+
 /* Formats "; decoding the picture takes 72.0 MiB of it: ..." if the layout fits the budget but for
  * the picture's decoder; else "". Returns text. */
 const char *mafat_unfit_picture(char text[MAFAT_UNFIT_ROOM], const struct mafat_layout *layout,

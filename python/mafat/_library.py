@@ -64,7 +64,15 @@ class Sized(Structure):
 
 def open_library() -> ctypes.CDLL:
     """The library named by MAFAT_LIBRARY, else the system's. CDLL releases the interpreter lock during calls."""
-    return ctypes.CDLL(os.environ.get("MAFAT_LIBRARY") or SONAME)
+    name = os.environ.get("MAFAT_LIBRARY")
+    where = "the library that MAFAT_LIBRARY names" if name else f"{SONAME}: install the package libmafat0, or set MAFAT_LIBRARY to the library's path"
+    try:
+        loaded = ctypes.CDLL(name or SONAME)
+    except OSError as error:
+        raise ImportError(f"{error}: expected {where}") from None
+    if not hasattr(loaded, "mafat_model_options_fields"):
+        raise ImportError(f"{name or SONAME}: expected {where}, found another library, or one older than this package")
+    return loaded
 
 
 library = open_library()

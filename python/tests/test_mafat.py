@@ -1,11 +1,13 @@
 """The package on the embedded model (models/shapes), and on what is wrong. MAFAT_LIBRARY names the library, MAFAT_BUILD the folder of
 the programs that answers are compared with."""
+import ctypes.util
 import gc
 import json
 import os
 import pickle
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -221,6 +223,15 @@ class Plans(unittest.TestCase):
             open_shapes(memory="64K")
         self.assertEqual((caught.exception.code, caught.exception.name), (mafat.ELIMIT, "does not fit"))
 
+    def test_the_interpreters_share_of_a_small_budget_is_named(self):
+        with open("/proc/self/statm", encoding="ascii") as file:
+            pages = int(file.read().split()[1])
+        resident = pages * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
+        with self.assertRaisesRegex(mafat.Error, r"; the program that opens it takes ([0-9]+\.[0-9]) MiB by itself") as caught:
+            open_shapes(memory="1M")
+        named = float(str(caught.exception).split(" takes ")[1].split(" MiB")[0])
+        self.assertLess(abs(named - resident), 0.1 * resident)
+
     def test_a_sweep_rises(self):
         rows = mafat.sweep(CFG)
         self.assertEqual([row.bytes for row in rows], sorted(row.bytes for row in rows))
@@ -301,6 +312,21 @@ class Errors(unittest.TestCase):
         self.assertEqual(caught.exception.code, mafat.EIO)
         again = pickle.loads(pickle.dumps(caught.exception))
         self.assertEqual((again.code, str(again)), (mafat.EIO, str(caught.exception)))
+
+    def test_a_cfg_without_weights(self):
+        with self.assertRaisesRegex(mafat.Error, "shapes.cfg: a cfg holds no weights: expected its weights file beside it, found none"):
+            mafat.open(CFG)
+
+    def test_without_the_library(self):
+        def imports(library):
+            environment = {**os.environ, "MAFAT_LIBRARY": library}
+            return subprocess.run([sys.executable, "-c", "import mafat"], env=environment, capture_output=True, text=True, check=False).stderr
+        self.assertRegex(imports("/nonexistent.so"), "ImportError: /nonexistent.so: cannot open .*: expected the library that MAFAT_LIBRARY names")
+        self.assertRegex(imports(ctypes.util.find_library("c")), "ImportError: libc.* found another library")
+        with tempfile.TemporaryDirectory() as empty:  # no libmafat.so.0 is found, also if one is installed
+            hidden = f"import ctypes, mafat._library as c; c.SONAME = {os.path.join(empty, 'libmafat.so.0')!r}; import os; del os.environ['MAFAT_LIBRARY']; c.open_library()"
+            said = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True, check=False).stderr
+        self.assertRegex(said, "ImportError: .*install the package libmafat0, or set MAFAT_LIBRARY")
 
     def test_options_that_there_are_not(self):
         for name in ("memroy", "warnings", "memory_bytes", "n_outputs_", "link"):
