@@ -297,6 +297,13 @@ size_t mafat_choose_reserve(const struct mafat_model_options *o)
   return o->reserve_bytes ? *o->reserve_bytes : MAFAT_DEFAULT_RESERVE_BYTES;
 }
 
+/* Returns the caller's budget; 0 bytes: none. */
+static struct mafat_budget asked_budget(const struct mafat_model_options *o)
+{
+  return (struct mafat_budget){.bytes = o->memory_bytes,
+                               .source = o->memory_name ? o->memory_name : "memory_bytes"};
+}
+
 /* Reads the network within what the budget leaves. */
 static int read_network(struct mafat_network **network, struct mafat_model_source *model,
                         const struct mafat_reading *how, const struct mafat_model_options *o,
@@ -306,8 +313,7 @@ static int read_network(struct mafat_network **network, struct mafat_model_sourc
   char need[MAFAT_UNFIT_ROOM], caller[MAFAT_UNFIT_ROOM];
   struct mafat_allowance *a = &opening->reading;
   struct mafat_budget *machine = &opening->machine,
-                      budget = {o->memory_bytes,
-                                o->memory_name ? o->memory_name : "memory_bytes"};
+                      budget = asked_budget(o);
   size_t resident = mafat_process_resident_bytes(), reserve = mafat_choose_reserve(o);
   mafat_budget_find(machine, "");
   if (!budget.bytes || budget.bytes > machine->bytes || o->best_effort) budget = *machine;
@@ -384,7 +390,7 @@ int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_bas
                          const struct mafat_weights_kind *kind, const char *cpu,
                          struct mafat_diagnostic *d)
 {
-  struct mafat_budget budget = {o->memory_bytes, o->memory_name ? o->memory_name : "memory_bytes"};
+  struct mafat_budget budget = asked_budget(o);
   mafat_plan_defaults(&basis->options);
   basis->options.algorithm = MAFAT_AUTO;
   basis->options.n_threads = o->threads && o->threads != MAFAT_THREADS_AUTO ? o->threads : 1;

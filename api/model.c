@@ -12,6 +12,7 @@
 #include "api/footprint.h"
 #include "api/unfit.h"
 #include "api/rank_choice.h"
+#include "base/mebibytes.h"
 #include "base/sized.h"
 #include "api/model_files.h"
 #include "formats/packed/packed.h"
@@ -180,6 +181,18 @@ static int check_weights(const struct mafat_model_files *files, const struct maf
                     mafat_model_files_name(&t->model));
 }
 
+/* Warns if the plan fits the caller's budget, but not what is free in the cgroups. */
+static void warn_of_groups(const struct mafat_model *m, const struct mafat_budget *machine)
+{
+  size_t charge = mafat_model_charge_bytes(m);
+  if (!machine->of_groups || m->link || charge <= machine->bytes) return;
+  mafat_warn(&m->warnings,
+             "%.200s: needs %.1f MiB of the budget (%.40s) of %.1f MiB, but only %.1f MiB are free "
+             "below the cgroup's limit: it may swap or be killed",
+             m->network->path, mafat_mebibytes_up(charge), m->budget_source,
+             mafat_mebibytes_down(m->budget_bytes), mafat_mebibytes_down(machine->bytes));
+}
+
 static int open_model(struct mafat_model *m, struct mafat_model_files *files,
                       const struct mafat_files_taken *t, const struct mafat_model_options *o,
                       struct mafat_diagnostic *d)
@@ -238,6 +251,7 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files,
     code = choose_plan(m, files->weights, o, &opening, d);
   }
   if (code || (code = decide_lock(m, d))) return code;
+  warn_of_groups(m, &opening.machine);
   make_headroom(m);
   code = mafat_model_files_open_weights(files, t->own_weights, d);
   return code ? code : open_plan(m, files->weights, o, d);

@@ -38,10 +38,10 @@ void mafat_budget_find(struct mafat_budget *budget, const char *root)
   mafat_groups_find_memory(&machine, root);
   if (group.limit < UINT64_MAX)
     *budget = (struct mafat_budget){to_size(group.limit - group.others),
-                                    group.others ? "free in cgroup" : "cgroup limit"};
+                                    group.others ? "free in cgroup" : "cgroup limit", true};
   else if (machine.available_kb)
     *budget = (struct mafat_budget){to_size(without_others(machine.available_kb << 10)),
-                                    "available memory"};
+                                    "available memory", false};
   else
-    *budget = (struct mafat_budget){SIZE_MAX, "unknown"};
+    *budget = (struct mafat_budget){SIZE_MAX, "unknown", false};
 }

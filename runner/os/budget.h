@@ -13,6 +13,7 @@ struct mafat_budget {
   /* where the number is from, for messages: "cgroup limit"; "free in cgroup": the limit minus
    * memory of other processes; "available memory"; "unknown" */
   const char *source;
+  bool of_groups; /* `bytes` is what is free below a cgroup's limit */
 };
 
 /* Part of the available memory that is left to other processes: 1 / MAFAT_BUDGET_SHARE, but at

@@ -64,6 +64,25 @@ else
   check 'doctor --json tells' "$(cat "$work/pipe.out")" test "$(field others_bytes "$work/pipe.out")" -gt $((limit / 100 * 60))
 fi
 
+# ---- A budget above what is free: a warning that names both; the run may be killed, but nobody else
+
+warned() { # NAME COUNT LIMIT PERCENT OPTION...: so many warnings of a run with --memory 500M
+  neighbour_run "$memory/$name" "$3" "$4" "$work/pipe" "$program" --memory 500M --plan 1x1/NoCut "${@:5}" "$work/net.cfg" "$work/net.weights" $picture
+  check "$1" "expected $2 warnings: $(cat "$work/pipe.err")" test \
+    "$(grep -cE 'net.cfg: needs [0-9.]+ MiB of the budget \(--memory\) of 500.0 MiB, but only [0-9.]+ MiB are free' "$work/pipe.err")" = "$2"
+}
+if [ ! -w $memory/cgroup.procs ] || [ ! -e $memory/memory.limit_in_bytes ]; then
+  skip 'a budget above what is free' 'needs control groups v1 and root'
+else
+  warned 'more than the limit' 1 $((20 << 20)) 1
+  check 'the limit is named' "$(cat "$work/pipe.err")" grep -qE 'but only (19\.[0-9]|20\.0) MiB are free below' "$work/pipe.err"
+  warned 'more than is free beside a neighbour' 1 $((48 << 20)) 70
+  check 'what is free is named' "$(cat "$work/pipe.err")" grep -qE 'but only 1[0-4]\.[0-9] MiB are free below' "$work/pipe.err"
+  warned 'quiet' 0 $((20 << 20)) 1 --quiet
+  warned 'a plan that fits the limit' 0 $((200 << 20)) 10
+  warned 'nothing is run' 0 $((20 << 20)) 1 --predict
+fi
+
 # ---- Quotas of processors, and cpusets
 
 in_group() { # CONTROLLER-FOLDER COMMAND...
