@@ -22,7 +22,8 @@
 
 enum { MOST_BOXES = 1000000 }; /* upper limit of the option max_boxes */
 
-static const double AT_ONCE = 1e-9; /* seconds of a named search that --plan-time 0 ends */
+static const double AT_ONCE = 1e-9; /* time limit, in seconds, of a named search with --plan-time 0:
+                                       the search ends at once */
 
 void mafat_choose_add_traces(struct mafat_footprint *footprint,
                              const struct mafat_search_traces *traces)
@@ -206,8 +207,8 @@ int mafat_choose_search(struct mafat_front **front, const struct mafat_search *b
   return MAFAT_OK;
 }
 
-/* Time of a search and its expected gain: counted, not measured, so that the decision is the same
- * every time. */
+/* Assumed milliseconds that a search takes for each layer, and assumed share of a run's time that a
+ * better plan saves. Constants, not measured, so that the decision is the same every time. */
 static const double MS_OF_A_LAYER = 2, GAIN = 0.02;
 
 /* True if the runs with a better plan are expected to save more time than the search takes. */
@@ -215,12 +216,15 @@ static bool pays(const struct mafat_choice_request *r, const struct mafat_candid
 {
   if (r->plan_seconds < 0 || r->plan_seconds > 0) return r->plan_seconds > 0;
   double runs = r->runs > 1 ? r->runs : 1;
-  int n_searches = 1, most = r->search.most_threads; /* of threads, as in search/best/best.c */
+  int n_searches = 1, most = r->search.most_threads; /* one for each number of threads that
+                                                        search/best/best.c tries: 1, 2, 4, ...,
+                                                        most */
   for (int threads = 1; threads < most; threads = mafat_min(2 * threads, most)) n_searches++;
   return runs * found->ms * GAIN > n_searches * r->search.n_layers * MS_OF_A_LAYER;
 }
 
-/* Searches on. Keeps the first plan if that fails, or if it needs more memory than the budget. */
+/* Continues with a longer search. Keeps the first front if that search fails, or finds no plan
+ * within the budget. */
 static void search_on(struct mafat_front **made, struct mafat_choice *c,
                       const struct mafat_choice_request *r, struct mafat_search_request *search)
 {
@@ -251,7 +255,8 @@ static int find_quickly(struct mafat_front **made, struct mafat_choice *c,
   return code;
 }
 
-/* Finds a front with a plan for the budget, if there is one: *made, or the one that is known. */
+/* Sets *front to a front with a plan for the budget, if there is one: a new front, which is *made
+ * and which the caller closes, or r->front. */
 static int find(const struct mafat_front **front, struct mafat_front **made,
                 struct mafat_choice *c, const struct mafat_choice_request *r,
                 struct mafat_diagnostic *d)

@@ -14,7 +14,8 @@
 
 /* Memory for opening a model. */
 struct mafat_opening {
-  struct mafat_budget machine;    /* of a process without an option for it */
+  struct mafat_budget machine;    /* limit of the cgroups, or available memory (runner/os/budget.h);
+                                     the budget if no option gives one */
   struct mafat_allowance reading; /* memory that reading took */
 };
 
@@ -30,8 +31,9 @@ struct mafat_choice_request {
   const char *plan;       /* NULL: search */
   const struct mafat_search *by; /* the search, if there is no plan */
   bool quick;             /* no search is named: search for the plan of this budget first */
-  double plan_seconds;    /* then: as in mafat_model_options; the search for all budgets has no time
-                             limit, so that outputs do not depend on it */
+  double plan_seconds;    /* with `quick`: how long to search on for a better plan, as in
+                             mafat_model_options. The search for all budgets has no time limit, so
+                             that outputs do not depend on it */
   double runs;            /* expected number of runs; 0: one */
   bool is_timed;          /* the search times plans */
   struct mafat_plan_timer_options timed; /* set by mafat_choose_time, except the network; weights

@@ -126,7 +126,8 @@ static int open_dry_run(struct mafat_dry_run *q, const struct mafat_file *model,
   bool graph = !weights && mafat_reader_of(files->model)->graph;
   q->weights_assumed = !weights && !files->weights;
   struct mafat_opening opening;
-  struct mafat_model_options here = *o; /* what is asked for is predicted, not kept to */
+  struct mafat_model_options here = *o; /* the requested budget does not limit the reading of the
+                                           model here: a dry run only predicts */
   here.memory_bytes = 0;
   if ((code =
            mafat_choose_network(&q->network, &q->n_layers, files->model, &here, &opening, d)))

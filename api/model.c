@@ -390,7 +390,7 @@ int mafat_model_run_opened(struct mafat_model *m, double opened_at, struct mafat
   int code = m->link ? m->link->begin(m->link->context, d) : MAFAT_OK;
   if (code == MAFAT_OK) m->ahead[m->n_begun++ % MAFAT_MOST_RANKS] = m->placement;
   if (code == MAFAT_OK) code = mafat_executor_run(m->executor, d);
-  /* in both cases the other ranks have ended the run, too */
+  /* after success, and after a failure of an input, the other ranks have ended the run, too */
   bool together = code == MAFAT_OK || mafat_executor_source_failed(m->executor);
   if (m->link) m->link->ended(m->link->context, together ? MAFAT_OK : code, d);
   double input_ms = mafat_executor_input_ms(m->executor);

@@ -1,6 +1,6 @@
 /* Chooses a plan for several ranks. Called by api/model.c, api/rank_dry_run.c and, through
- * include/mafat_ranks.h, by programs/run_inference. Makes plans and layouts of all ranks;
- * allocates. */
+ * include/mafat_ranks.h, by programs/run_inference. Makes plans and layouts of all ranks, and frees
+ * them. Allocates the choice's text and sharing, which mafat_rank_choice_close frees. */
 #include "api/rank_choice.h"
 
 #include "base/mebibytes.h"
@@ -44,8 +44,8 @@ static int open_ranks(struct ranks *r, const struct mafat_spec *spec,
   return code;
 }
 
-/* For pictures ahead (rank_choice.h): checks that rank 0 computes no layer after its first receive,
- * and no output of the network. */
+/* For --pipeline, in which rank 0 begins the next pictures ahead (rank_choice.h): checks that rank
+ * 0 computes no layer after its first receive, and no output of the network. */
 static int check_ahead(const struct mafat_rank_choice_request *r, const struct mafat_plan *plan,
                        struct mafat_diagnostic *d)
 {
@@ -396,8 +396,8 @@ static int try_runs(struct best_mix *b, struct mafat_rank_choice *c,
 }
 
 /* Returns how many of the first layers are divided by rows. Quarter 0 to 8: that many quarters of
- * DeeperThings' number (switch_layer). Quarter 9 to 12: twice that number, and quarter - 8 quarters
- * of the layers that are left. */
+ * the number that DeeperThings divides by maps (switch_layer). Quarter 9 to 12: twice that number,
+ * and quarter - 8 quarters of the layers that are left. */
 static int rows_of_quarter(int quarter, int switch_layer, int n_layers)
 {
   const int twice = mafat_min(2 * switch_layer, n_layers);

@@ -43,7 +43,7 @@ struct mapping {
 struct mafat_heap {
   struct mapping *chunks, *large; /* new blocks come from the first chunk */
   struct freed *freed[N_SIZES];
-  size_t in_large, most; /* bytes of large blocks; peak of all pages */
+  size_t in_large, most; /* bytes of large blocks; peak of the bytes of all pages */
   struct mafat_allowance *allowance; /* of chunks and large blocks; NULL: no limit */
 };
 

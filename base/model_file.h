@@ -22,7 +22,8 @@ struct mafat_model_file {
   char *window;   /* MAFAT_MODEL_WINDOW bytes; the first `held` are the file's from offset `at` */
   uint64_t at;
   size_t held;
-  unsigned n_windows; /* read so far: cached pages are dropped after some */
+  unsigned n_windows; /* windows read so far; after every few, the file's pages are dropped from the
+                         page cache */
   struct mafat_embedded_graph *notes; /* records the ranges that are read; NULL: no recording */
   /* embedded graph read in place of the model's files; NULL: none */
   const struct mafat_embedded_graph *embedded_graph;

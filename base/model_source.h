@@ -26,7 +26,8 @@ struct mafat_model_source {
   /* first bytes, zero-padded; filled by mafat_model_source_look */
   char beginning[MAFAT_SOURCE_BEGINNING];
   const struct mafat_reader *reader; /* reader of its format; NULL: not detected yet */
-  bool stays; /* in the page cache, where readers leave it; set by who opened it */
+  bool stays; /* the file stays in the page cache: readers do not drop its pages; set by the code
+                 that opened it */
   struct mafat_allowance *allowance; /* memory for reading the model; NULL: no limit */
 };
 

@@ -41,9 +41,9 @@ enum {
   MAFAT_SCRATCH_INNER_INTEGERS = 4 << 10,
   MAFAT_SCRATCH_INNER_MOST = 64 << 10,
   MAFAT_SCRATCH_INNER_SHARE = 2,
-  MAFAT_LANES = 16,            /* pixels that normalize and reduce layers process together, */
-  MAFAT_LANES_CHANNELS = 8192, /* if a pixel has at most this many channels */
-  /* work items per thread that a step has at least, if there are rows enough; with more of them the
+  MAFAT_LANES = 16,            /* pixels that normalize and reduce layers process together if */
+  MAFAT_LANES_CHANNELS = 8192, /* a pixel has at most this many channels */
+  /* minimum work items per thread in a step, if the map has enough rows; with more items, the
    * weights would be read more often */
   MAFAT_SCRATCH_UNITS = 2
 };
@@ -51,7 +51,8 @@ enum {
 /* ---- reading weights ---- */
 
 enum {
-  /* direct I/O: largest alignment; a plan's cost must not depend on the disk */
+  /* largest alignment that direct I/O requires; used for all disks, so that a plan's cost does not
+   * depend on the disk */
   MAFAT_FETCH_ALIGNMENT = 4096,
   MAFAT_FETCH_BYTES = 144 << 10, /* one read, unless the plan requires another size */
   /* lower bound for reads of narrow weights, which are smaller in proportion: above it, time is
@@ -59,8 +60,8 @@ enum {
   MAFAT_FETCH_LEAST_BYTES = 48 << 10,
   /* one read of Darknet's filters, which are packed at least 4 at a time */
   MAFAT_FETCH_FILTERS_BYTES = 192 << 10,
-  /* least reads of that size in the ring; two if reads are larger, or if a step needs several
-   * slices together */
+  /* minimum number of reads of MAFAT_FETCH_BYTES in the ring; two if reads are larger, or if a step
+   * needs several slices together */
   MAFAT_RING_READS = 4,
   MAFAT_READS_DEPTH = 64 /* most reads in flight */
 };

@@ -13,7 +13,8 @@
 
 enum { EXIT_RUNNING = 1, EXIT_INPUT = 2, EXIT_DOES_NOT_FIT = 3 };
 
-/* Identifies the content of a file. No inode: some file systems renumber them. */
+/* Identifies the content of a file. Inode numbers are left out, because some file systems change
+ * them. */
 struct identity {
   off_t bytes;
   struct timespec written;
@@ -39,7 +40,8 @@ static struct {
   int threads;
 } settings;
 
-/* Set while the parser runs in this thread: layers below `known` are made as skeletons. */
+/* Set while the parser runs in this thread: layers below `known` are made as skeletons, without
+ * weights and buffers. */
 static _Thread_local struct {
   bool on;
   int known, at;
@@ -399,8 +401,8 @@ static void check_identity(const char *path, const struct identity *was)
          path);
 }
 
-/* A cfg is read three times: by libmafat, by Darknet's parser and when weights are loaded. A
- * pipe or device cannot be. */
+/* A cfg is read three times: by libmafat, by Darknet's parser and when weights are loaded. A pipe
+ * or a device can be read only once. */
 static void check_cfg(const char *path)
 {
   struct stat st;

@@ -42,8 +42,8 @@ void guard_head(layer l, int index, int inputs);
 /* Networks made after this call have a batch of at least `least`, whatever their cfg says. */
 void guard_batch(int least);
 
-/* The cfg's batch (already divided by its subdivisions), at least guard_batch's. While training, a
- * batch below 1 fails. */
+/* Returns `batch`, which is the cfg's batch divided by its subdivisions, or the least batch set by
+ * guard_batch if that is larger. While training, a batch below 1 fails. */
 int guard_least_batch(int batch);
 
 /* Call after layer i has been read from a weights file: fails at a read error or early end. Files

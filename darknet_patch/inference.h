@@ -1,8 +1,8 @@
-/* Saves memory in commands that only infer: makes no training buffers, does not initialize
- * weights that a file replaces, and gives each layer's output back to the system after the last
- * layer that reads it. Results are bit-identical to Debian's Darknet. Compiled into the patched
- * Darknet: 0001-inference-only.patch inserts the calls. State is static: one mode a process, one
- * dropped picture; not safe for two threads. */
+/* Saves memory in commands that only infer: makes no training buffers, does not initialize weights
+ * that a file replaces, and gives each layer's output back to the system after the last layer that
+ * reads it. Results are bit-identical to Debian's Darknet. Compiled into the patched Darknet:
+ * 0001-inference-only.patch inserts the calls. State is static: a process has one mode and at most
+ * one dropped picture; not safe for two threads. */
 #ifndef MAFAT_INFERENCE_H
 #define MAFAT_INFERENCE_H
 

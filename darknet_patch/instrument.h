@@ -1,5 +1,5 @@
-/* Options of the patched Darknet that report on a run, and the hooks that carry them out.
- * Compiled into it; 0002-instrument.patch inserts the calls. Options and trace figures are
+/* Options of the patched Darknet that report on a run, and the hooks that carry them out. Compiled
+ * into the patched Darknet; 0002-instrument.patch inserts the calls. Options and trace figures are
  * static variables. */
 #ifndef MAFAT_INSTRUMENT_H
 #define MAFAT_INSTRUMENT_H

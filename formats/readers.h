@@ -1,6 +1,5 @@
 /* Table of the file formats (readers.c), with a struct mafat_reader for each. The first one that
  * accepts a file's first bytes reads it. Code outside formats/ never compares formats: it looks at
- * accepts a file's first bytes reads it. Code outside formats/ never compares formats: it looks at
  * a property of the reader, or of the network's struct mafat_format. Included by api/, formats/
  * (darknet, onnx, packed, tflite) and runner/weights. Reads the first bytes of files. */
 #ifndef MAFAT_FORMATS_READERS_H

@@ -1,8 +1,8 @@
 /* Kinds of layers and their properties. Each kind has a struct mafat_kind, defined by a file in
  * network/kinds/. Files of the same names in predictor/kinds/ and runner/engine/kinds/ predict and
- * compute its steps. Other code asks for a property here and never compares kinds. Included by
- * network/kinds/kinds.h, network/merge.c and network/network.h. Changes only the layer that is
- * inferred. */
+ * compute the steps of that kind. Other code asks for a property here and never compares kinds.
+ * Included by network/kinds/kinds.h, network/merge.c and network/network.h. The functions change
+ * only the layer whose output shapes they infer. */
 #ifndef MAFAT_NETWORK_KIND_H
 #define MAFAT_NETWORK_KIND_H
 
@@ -82,13 +82,14 @@ struct mafat_kind {
   /* output elements are copies, maxima, means or interpolations of the last operand's elements, so
    * the output usually has that operand's quantization parameters */
   bool keeps;
-  /* the output may overwrite the first operand, of the same shape and type: no element is read
-   * after it is written */
+  /* the output may overwrite the first operand, which has the same shape and type: each element of
+   * the operand is read before the output's element is written there */
   bool in_place;
   bool multiplies; /* multiplies its first operand by its second, by the convolution kernels */
   bool mergeable;  /* output is determined by the input and the fields that merge.c compares */
-  bool within;     /* a step may read and write only some channels of a channel block (floats) */
-  bool looks_up; /* copies columns of its second operand, from anywhere, by indices in the first */
+  bool within;     /* a step may read and write only some channels of a channel block
+                      (base/blocks.h); only for floats */
+  bool looks_up; /* copies columns of its second operand; the first operand has their indices */
   /* not in any cfg: its code is resident only for networks that use it (api/footprint.c) */
   bool apart;
 
@@ -186,7 +187,8 @@ static inline struct mafat_span mafat_layer_out_channels(const struct mafat_laye
   return mafat_span_across(first, l->out.c, mafat_layer_output_shape(l, output).c);
 }
 
-/* Returns the part of the first output that is computed together with part `box` of another. */
+/* Returns the part of the first output that is computed together with part `box` of output
+ * `output`. */
 static inline struct mafat_box mafat_layer_first_box(const struct mafat_layer *l, int output,
                                                      struct mafat_box box)
 {
@@ -420,8 +422,8 @@ static inline bool mafat_layer_takes_weights(const struct mafat_layer *l, enum m
   return mafat_layer_has_panels(l) && (!mafat_dtypes[type].scaled || l->groups <= 1);
 }
 
-/* Returns the narrowest type for the weights that the layer supports, among types from `wanted` to
- * the type that they have now. */
+/* Returns the narrowest type that the layer supports for its weights and that is at least as wide
+ * as `wanted`. If that is no narrower than the present type, returns the present type. */
 static inline enum mafat_dtype mafat_layer_narrowest(const struct mafat_layer *l,
                                                      enum mafat_dtype wanted)
 {

@@ -29,7 +29,7 @@
 enum mafat_fork { MAFAT_FORK_AUTO, MAFAT_FORK_DARKNET, MAFAT_FORK_ALEXEYAB };
 
 /* Properties of the file format that a network was read from (struct mafat_reader in
- * formats/readers.h). Zeros are Darknet's. */
+ * formats/readers.h). All fields but the name are zero for Darknet's format. */
 struct mafat_format {
   const char *name;
   bool own_weights; /* constants are in the network's own files; else in a separate weights file */

@@ -15,7 +15,8 @@
 /* Rule of rounding when integers are converted to another scale. */
 enum mafat_requantizing {
   MAFAT_REQUANTIZE_FIXED, /* TFLite: a 31-bit multiplier and a shift */
-  MAFAT_REQUANTIZE_SINGLE, /* the same, with scales divided as floats: TFLite's RELU bounds */
+  MAFAT_REQUANTIZE_SINGLE, /* like FIXED, but the factor is a quotient of floats instead of doubles:
+                              TFLite's RELU operators */
   /* TFLite's concatenation: value * scale - zero * scale in floats, halves away from zero */
   MAFAT_REQUANTIZE_FLOAT,
   MAFAT_REQUANTIZE_EVEN   /* ONNX: a product with a float scale, halves to even */
@@ -27,7 +28,8 @@ struct mafat_quantization {
   float scale;
   unsigned char zero, least, most;
   unsigned char rounding : 7; /* enum mafat_requantizing, the rule that makes this output */
-  /* the file's type is signed: means are rounded with halves away from its 0, byte 128 */
+  /* the file's type is signed: means round halves away from the type's 0, which is stored as byte
+   * 128 */
   unsigned char is_signed : 1;
 };
 

@@ -2,9 +2,9 @@
  * shuffles, strided slices, pads, space to depth and back, joins along columns.
  *
  * Each operand has a *part*: an index space with one index per *atom*. Element (i0, i1, ...), each
- * i below its atom's size, is read from
+ * i below its atom's size, is read from the operand at the position
  *   in[axis] = in_first[axis] + sum of i_k * in_step over the atoms with that in_axis
- * of the operand and written to
+ * and written to the output at the position
  *   out[axis] = out_first[axis] + sum of i_k * out_step over the atoms with that out_axis.
  * Atoms of different axes are independent, so each axis can be computed by itself.
  *

@@ -1,10 +1,10 @@
 /* Tensor views: how the dimensions of a model's tensor map to the axes of its storage. The storage
  * is a map with axes height, width and channels, or a constant with one axis.
  *
- * Each dimension is a list of *atoms*, the outermost first. Index i of a dimension of 12 = 3 x 4
- * atoms has digits i / 4 and i % 4; each digit moves along one axis by `step` elements. A reshape
- * that only splits and joins dimensions regroups atoms, and a transpose reorders them: no element
- * is copied.
+ * Each dimension is a list of *atoms*, the outermost first. If a dimension of 12 has atoms of sizes
+ * 3 and 4, its index i has the digits i / 4 and i % 4; each digit moves along its atom's axis by
+ * `step` elements. A reshape that only splits and joins dimensions regroups atoms, and a transpose
+ * reorders them: no element is copied.
  *
  * Included by formats/graph, formats/npy, network/ and runner/image. Pure functions. */
 #ifndef MAFAT_NETWORK_VIEW_H

@@ -14,9 +14,10 @@ struct candidate {
   enum mafat_range_method method;
 };
 
-/* Less than 1: the weights that read a channel are divided by the channel's factor, so with a
- * larger share they differ more from channel to channel. (Output errors of Yolo-Fastest 1.1 and -xl
- * for share 0: 0.14, 0.36; 0.5: 0.10, 0.17; 0.75: 0.095, 0.17; 1: 0.11, 0.18.) */
+/* The share of the candidates that equalize. It is less than 1, because the weights that read a
+ * channel are divided by the channel's factor, so with a larger share they differ more from channel
+ * to channel. (Output errors of Yolo-Fastest 1.1 and -xl for share 0: 0.14, 0.36; 0.5: 0.10, 0.17;
+ * 0.75: 0.095, 0.17; 1: 0.11, 0.18.) */
 #define SHARE .75f
 static const struct candidate candidates[MAFAT_PACKING_CANDIDATES] = {{0, MAFAT_RANGE_SQUARES},
                                                                       {0, MAFAT_RANGE_PERCENTILE},
@@ -134,7 +135,8 @@ static bool end_candidate(struct mafat_numbering *q)
   if (q->again) return true;
   q->moved[q->candidate] = q->last.error;
   if (q->moved[q->candidate] < q->moved[q->best]) q->best = q->candidate;
-  if (!can_equalize(q)) q->n_candidates = 2; /* the others are the same */
+  if (!can_equalize(q)) q->n_candidates = 2; /* without factors, the other candidates are the same
+                                                as these two */
   if (++q->candidate < q->n_candidates) return false;
   q->again = q->best != q->n_candidates - 1;
   q->candidate = q->best;

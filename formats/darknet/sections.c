@@ -1,5 +1,5 @@
 /* Reads the sections of a cfg: [net] and one function per kind of layer. Called by
- * formats/darknet/darknet.c. Allocates the layers' data. */
+ * formats/darknet/darknet.c. Allocates the layers' data, which mafat_network_close frees. */
 #include "formats/darknet/sections.h"
 
 #include <limits.h>
@@ -332,7 +332,8 @@ static int read_reorg(struct section_reader *r)
   return get_bool(r, "reverse", &l->reverse);
 }
 
-/* AlexeyAB's reorg3d. Its reverse= is not the inverse, and divides by zero with few channels. */
+/* AlexeyAB's reorg3d. In AlexeyAB's code, reverse=1 does not undo it, and divides by zero if there
+ * are few channels; so the key is refused. */
 static int read_reorg3d(struct section_reader *r)
 {
   static const char *const refused[] = {"reverse", NULL};
@@ -490,7 +491,7 @@ static int get_word(struct section_reader *r, const char *key, const char *const
                     r->cfg->path, o->line, key, o->value, r->section->type);
 }
 
-/* Reads the overlap measure of non-maximum suppression; pjreddie's Darknet has a single one. */
+/* Reads the overlap measure of non-maximum suppression; pjreddie's Darknet has only one measure. */
 static int get_nms(struct section_reader *r, struct mafat_head *h)
 {
   /* in the order of enum mafat_nms */

@@ -6,8 +6,8 @@
  * stored where. Most operators that only move elements change the view and add no layer. If an
  * operator needs its input in another layout, a rearrange layer copies it.
  *
- * Included by formats/graph. Allocates the network; reads constants of the model's file through
- * mafat_graph_numbers. */
+ * Included by formats/graph, and through compute.h and shape.h by formats/onnx and formats/tflite.
+ * Allocates the network; reads constants of the model's file through mafat_graph_numbers. */
 #ifndef MAFAT_FORMATS_GRAPH_GRAPH_H
 #define MAFAT_FORMATS_GRAPH_GRAPH_H
 
@@ -75,7 +75,7 @@ struct mafat_graph {
   /* values of constants examined, values stored in memory, sources listed: totals over all nodes */
   long long n_looked_at, n_kept, n_sources;
   struct mafat_allowance *allowance; /* memory for reading; NULL: no limit */
-  size_t lent_bytes; /* part of it that the importer of node lent_node may hold */
+  size_t lent_bytes; /* part of the allowance that the importer of node lent_node may hold */
   int lent_node;
   struct mafat_diagnostic *d;
   int code; /* code of the first mafat_graph_fail, for functions that only return NULL */
@@ -108,7 +108,7 @@ int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph, i
 
 /* Reports "model.onnx: Conv 'stem.0': ...", and returns `code`. */
 int mafat_graph_fail(struct mafat_graph *g, int code, const char *format, ...) MAFAT_PRINTF(3, 4);
-/* The same with MAFAT_ENOMEM. */
+/* Reports in the same way that memory ran out, and returns MAFAT_ENOMEM. */
 int mafat_graph_fail_memory(struct mafat_graph *g);
 
 /* ---- values ---- */
@@ -117,8 +117,9 @@ void mafat_value_clear(struct mafat_value *v);
 /* Copies a value; *out owns the copy. Constants in a file are not read. */
 int mafat_value_copy(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v);
 
-/* Returns the atom of dimension dim if it is the dimension's only one and the outermost on rows or
- * channels: a range of the dimension is then a range of rows or channels. Else NULL. */
+/* Returns the atom (network/view.h) of dimension dim if the dimension has only this one and it is
+ * the outermost atom on rows or channels: a range of the dimension is then a range of rows or
+ * channels. Else NULL. */
 struct mafat_view_atom *mafat_value_outermost(struct mafat_value *v, int dim);
 
 static inline bool mafat_value_is_constant(const struct mafat_value *v)

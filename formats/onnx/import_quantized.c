@@ -41,8 +41,8 @@ static int lay_along(struct mafat_onnx_importer *i, struct mafat_value *out, int
   return mafat_graph_reshape(i->g, out, v, n_dims, dims);
 }
 
-/* Combines x with input `index`, one number or one for each index of dimension `dim`. Copies x if
- * the input is absent. */
+/* Applies operator `op` to x and input `index`, which has one number, or one for each index of
+ * dimension `dim`. Copies x if the input is absent. */
 static int apply_input(struct mafat_onnx_importer *i, struct mafat_value *out,
                        enum mafat_graph_binary op, const struct mafat_value *x, int index, int dim)
 {

@@ -70,7 +70,8 @@ const int *mafat_onnx_readers(const struct mafat_onnx_importer *i, const struct 
 const struct mafat_onnx_node *mafat_onnx_only_reader(const struct mafat_onnx_importer *i,
                                                      const struct mafat_onnx_value *v);
 
-/* Sets the fields of *declared for which the file declares the preprocessing of pictures. */
+/* Copies what the file declares about the preprocessing of pictures to *declared; other fields keep
+ * their values. */
 void mafat_onnx_picture(struct mafat_picture_declared *declared, const struct mafat_onnx *m);
 /* Sets axes[k] to the axis of dimension k of a model input with a known shape. */
 void mafat_onnx_input_axes(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v,
@@ -104,8 +105,8 @@ int mafat_onnx_ints(const struct mafat_onnx_importer *i, const char *name, int m
 /* Reads a list that is an attribute in older opsets and input `index` in newer ones. */
 int mafat_onnx_list(const struct mafat_onnx_importer *i, const char *name, int index, int most,
                     long long *values, int *n);
-/* Converts an axis from -n_dims to n_dims - 1, where negative ones count from the end, to one from
- * 0 on. */
+/* Converts an axis between -n_dims and n_dims - 1 to *out, between 0 and n_dims - 1. Negative axes
+ * count from the last dimension. Other axes fail. */
 int mafat_onnx_axis(const struct mafat_onnx_importer *i, long long axis, int n_dims, int *out);
 /* Like mafat_onnx_axis, for one axis of a list; fails if the axis is in the list twice. seen:
  * [n_dims], all false before the first call. */
@@ -207,8 +208,8 @@ int mafat_onnx_plain_floats(struct mafat_onnx_importer *i, struct mafat_value *o
                             const struct mafat_value *in, int zero);
 /* Replaces value number `value` of the model by its dequantized floats, if it is quantized. */
 int mafat_onnx_make_floats(struct mafat_onnx_importer *i, int value);
-/* Computes the padding value that is stored in a map of integers, from the node's value: `real` is
- * quantized if the map stands for floats. False: not representable. */
+/* Sets *number to the padding value as map `in` of integers stores it. `real` is the node's padding
+ * value; it is quantized if the map stands for floats. False: not representable. */
 bool mafat_onnx_fill_number(const struct mafat_onnx_importer *i, const struct mafat_value *in,
                             float real, float *number);
 
@@ -220,8 +221,8 @@ int mafat_onnx_leave_pads(struct mafat_onnx_importer *i, const struct mafat_valu
 /* If the current node only declares quantization, passes deferred pads of its input on to its
  * output. */
 int mafat_onnx_pass_pads(struct mafat_onnx_importer *i);
-/* Adds the deferred pads of the current node's input to pads: rows and columns before, then
- * after. */
+/* Adds the deferred pads of the current node's input to pads[0..3]: rows above, columns on the
+ * left, rows below, columns on the right. */
 void mafat_onnx_take_pads(const struct mafat_onnx_importer *i, long long *pads);
 
 /* If the current node, a Mul or Div, begins the operators of a GELU, imports all of them as one

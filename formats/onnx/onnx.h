@@ -1,7 +1,7 @@
 /* An ONNX file as plain data: nodes with attributes, the values between them, and the location of
  * constants. Weights are not read, so memory depends on the number of nodes and names. If it is
  * limited (base/allowance.h), constants that nothing names are skipped. Only the structure is
- * checked; the importer rejects, for example, values that no node or two nodes make.
+ * checked; the importer rejects, for example, a value that no node makes, or that two nodes make.
  * Included by formats/onnx/import.h, formats/onnx/importer.h and formats/onnx/reader.h. The reader
  * reads the file and allocates from chunks (base/chunks.h). */
 #ifndef MAFAT_FORMATS_ONNX_ONNX_H
@@ -177,7 +177,8 @@ struct mafat_onnx_file *mafat_onnx_file(const struct mafat_onnx *m, int file);
 /* Finds an attribute by name; NULL: none. */
 const struct mafat_onnx_attribute *mafat_onnx_attribute(const struct mafat_onnx_node *n,
                                                         const char *name);
-/* Version of ONNX's own domain; 0: not imported, or another domain. */
+/* Version of the domain if it is ONNX's own; 0: the model does not import it, or it is another
+ * domain. */
 int64_t mafat_onnx_opset(const struct mafat_onnx *m, const char *domain);
 
 /* Read elements [first, first + n) of a tensor: the first function integers and bools, the second

@@ -50,7 +50,8 @@ int mafat_onnx_read_node(struct mafat_onnx_reader *r, struct mafat_wire w, int i
 int mafat_onnx_read_type(struct mafat_onnx_reader *r, struct mafat_wire w,
                          struct mafat_onnx_info *info);
 int mafat_onnx_read_graph(struct mafat_onnx_reader *r, struct mafat_wire w);
-/* Sorts nodes by what they read; keeps the file's order if it is valid. MAFAT_EFORMAT: a cycle. */
+/* Sorts nodes so that each comes after the nodes that make its inputs; keeps the file's order if it
+ * is valid. MAFAT_EFORMAT: a cycle. */
 int mafat_onnx_sort_nodes(struct mafat_onnx_reader *r, struct mafat_wire *w,
                           struct mafat_onnx_node *nodes, int n);
 

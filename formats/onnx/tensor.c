@@ -178,8 +178,9 @@ static void read_field(struct mafat_onnx_reader *r, struct mafat_wire *w,
     mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "tensors in segments are not supported");
     break;
   case NAME:
-    if (!*t->name) t->name = mafat_onnx_text(r, w, f); /* an initializer's is its value's */
-    if (!r->source.kind) r->source.name = t->name;     /* else the name is a node's */
+    if (!*t->name) t->name = mafat_onnx_text(r, w, f); /* an initializer already has its value's
+                                                          name */
+    if (!r->source.kind) r->source.name = t->name;     /* else it is the node's */
     break;
   case RAW_DATA: data->raw = *f; break;
   case EXTERNAL_DATA: read_entry(r, w, f, data); break;

@@ -5,10 +5,11 @@
  * stages cannot tell that network from one whose file has integers.
  *
  * A layer *computes* in integers if the table says so; then its operands and its output are
- * integers. Quantize layers convert between such layers and the others: they follow the producer,
- * once for all readers. Rounding follows ONNX's rule, so a sum is rounded once. Activations that
- * are bounds (relu) become the output's range. A leaky rectifier becomes another factor for
- * negative sums. Other functions become a table layer after the sums.
+ * integers. If a tensor is needed both as integers and as floats, or in the other form than its
+ * producer makes, a quantize layer after the producer converts it once for all readers. Rounding
+ * follows ONNX's rule, so a sum is rounded once. Activations that are bounds (relu) become the
+ * output's range. A leaky rectifier becomes another factor for negative sums. Other functions
+ * become a table layer after the sums.
  *
  * Included by api/packing/calibrate.h, formats/packed/model.h and runner/weights/equalize.h;
  * called by formats/packed/network.c and api/packing. Allocates the new layers. */
@@ -55,7 +56,7 @@ void mafat_activations_find_classes(const struct mafat_activations *a,
 /* Indices of the tensors of the new network that stand for one tensor of the float network. */
 struct mafat_activations_places {
   int made;    /* output of the layer itself */
-  int put;     /* output after the table layer; the same if there is none */
+  int put;     /* output after the table layer; same as `made` if there is no table layer */
   int floats, numbers; /* the tensor as floats and as integers; -1: not needed */
 };
 

@@ -177,8 +177,8 @@ static struct mafat_graph_spread spread_of(const struct mafat_tflite_window *w, 
                                      stride};
 }
 
-/* True if an ordinary convolution of the output has this input's size. For other sizes, frameworks
- * compute different outputs. */
+/* True if an ordinary convolution with this window, applied to the transposed convolution's output,
+ * gives a map of the input's size. For other sizes, frameworks compute different outputs. */
 static bool is_of_outputs(const struct mafat_tflite_window *w, int in, long long out,
                           long long kernel, int stride)
 {

@@ -64,8 +64,9 @@ struct mafat_tflite {
   struct mafat_tflite_tensor *tensors;
   struct mafat_tflite_operator *operators;
   int n_tensors, n_operators;
-  /* [tensor]: 1 if an operator, input or output names it; owned. Others are not read: their entries
-   * are zeros without pages, and even looking at them would allocate these */
+  /* [tensor]: 1 if an operator, input or output names it; owned. The entries of other tensors are
+   * zeros in memory that has no pages yet; nothing reads them, because even reading would allocate
+   * pages */
   unsigned char *used;
   int n_used;
   int n_inputs, n_outputs; /* numbers of inputs and outputs of the network */

@@ -210,8 +210,8 @@ static void find_all(struct atom_walk *w, int i, long long at)
 
 /* Adds the input indices that outputs [begin, end) read, by the atoms from the i-th on. The indices
  * of the earlier atoms are fixed: `at` is the input that they select, and begin and end are counted
- * from the output that they select. Between the first and the last index of atom i that the range
- * touches, all outputs of the later atoms are in the range. */
+ * from the output that they select. For an index of atom i strictly between the first and the last
+ * that the range touches, the range contains all outputs of the later atoms. */
 static void find(struct atom_walk *w, int i, long long begin, long long end, long long at)
 {
   if (end <= 0 || begin > reach_below(w, i)) return;

@@ -57,7 +57,8 @@ enum mafat_term {
   MAFAT_TERM_INTEGER_TAPS,      /* register tiles times quads */
   MAFAT_TERM_INTEGER_RUNS,      /* inner loops entered */
   MAFAT_TERM_INTEGER_TILES,     /* register tiles */
-  MAFAT_TERM_INTEGER_DEPTHWISE, /* products of pairs of rows, and their columns, in whole vectors */
+  MAFAT_TERM_INTEGER_DEPTHWISE, /* work of depthwise outputs, in whole vectors; its unit is defined
+                                   in counting_integers.c (depthwise_work) */
   MAFAT_TERM_INTEGER_OUTPUTS,   /* sums rescaled, in whole vectors */
   MAFAT_TERM_INTEGER_BLENDED,   /* outputs of element-wise operations */
   MAFAT_TERM_INTEGER_MAPPED,    /* values looked up in a table, quantized or dequantized */

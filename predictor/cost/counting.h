@@ -1,4 +1,4 @@
-/* Counts the work of a step (work.h): functions with which a kind of layer adds terms, divided by
+/* Functions with which each kind of layer counts the work of a step (work.h). Counts are divided by
  * the number of busy threads. Included by predictor/kinds and work.h. They change only the counts
  * and the context.
  *
@@ -17,7 +17,8 @@ struct mafat_work_context {
   const struct mafat_plan *plan;
   const struct mafat_layout *layout;
   const struct mafat_calibration *calibration;
-  /* bytes touched in a run, so also between two uses of data that a run uses once */
+  /* bytes touched in a run. Data that each run uses once has this distance between two uses
+   * (mafat_count_bytes) */
   double run_bytes;
   int turn_group;       /* group for which turn_bytes was computed; -1: none */
   double turn_bytes;    /* bytes touched between two steps of a layer of that group */

@@ -27,7 +27,7 @@
 /* The tile and layer of a group that need the most bytes; the first of equals. */
 struct mafat_paper_group {
   size_t peak_bytes;   /* scratch + output + 2 x input, without the constant */
-  /* input_bytes is not doubled, as it is in the peak */
+  /* input_bytes is counted once here, but twice in peak_bytes */
   size_t scratch_bytes, output_bytes, input_bytes;
   int peak_layer;      /* -1: no layer of the group computes anything */
   int tile_row, tile_col;

@@ -28,8 +28,9 @@ struct mafat_footprint {
   unsigned decoders;    /* MAFAT_DECODER_*: decoders whose code is resident */
   size_t decoder_bytes; /* part of the decoder loaded after process_bytes was measured */
   size_t opening_bytes; /* resident while a plan is chosen, with code used only then */
-  size_t reading_bytes; /* more than that while the model was read */
-  size_t heap_bytes;    /* more than that while plans are searched, once known */
+  size_t reading_bytes; /* bytes beyond opening_bytes while the model was read */
+  size_t heap_bytes;    /* bytes beyond opening_bytes while plans are searched; 0 until the search
+                           has ended */
   size_t program_bytes; /* size of the program's file, which the kernel may read whole at start */
   size_t image_bytes;   /* decoder state, without the network's input */
   const char *image_whole; /* format of a picture that is decoded whole before its first row, for
@@ -81,8 +82,9 @@ enum {
   MAFAT_PAGE_TABLES = 8 * MAFAT_PAGE, /* lowest-level page tables in partial use: code, heap,
                                          stack, arena */
   /* The kernel charges 64 pages to the cgroup at a time for each processor, and returns unused ones
-   * late. This is counted in addition to the reserve. With 384 KB for both and a waiting shell in
-   * the cgroup, 2 of 802 runs at the predicted charge swapped pages. */
+   * late. This is counted in addition to the reserve. With 384 KB for the reserve and this
+   * together, and a waiting shell in the cgroup, 2 of 802 runs at the predicted charge swapped
+   * pages. */
   MAFAT_CHARGE_AHEAD = 64 * MAFAT_PAGE
   /* MAFAT_DEFAULT_RESERVE_BYTES (mafat.h): after drop_caches, ext4's records of opened files used
    * 0.16 to 0.25 MiB of page cache and kernel memory; pages of a static launcher used 0.1 to 0.3

@@ -238,9 +238,9 @@ static void count_depthwise(struct mafat_counting *c)
   } else {
     blocks = share_blocks(c, 1);
   }
-  /* In prices of a step, as measured: computing a whole map outside a 1x1 convolution costs one
-   * more. Inside one, each block of rows but the first costs one; for integers, the price of kernel
-   * calls includes that. */
+  /* Measured, in units of a step's price: a whole map that is computed outside a 1x1 convolution
+   * costs one step more. Inside a 1x1 convolution, each block of rows but the first costs one step;
+   * for integers, the price of kernel calls includes that. */
   bool integer = mafat_counting_is_integer(c), whole = !mafat_counting_takes_turns(c);
   mafat_count(c, MAFAT_TERM_STEP, inside ? (integer ? 0 : blocks - 1) : whole ? 1 : 0);
   if (integer) {

@@ -19,7 +19,8 @@ enum {
   LARGE_TURN_TILES = 64,
   TURN_VALUES_BYTES = 8 << 20, /* most bytes of a turn's values */
   TURN_CHANNELS = 128,         /* input channels whose weights are transformed at a time */
-  /* TURN_CHANNELS if the input is transformed in a separate step: such plans have little memory */
+  /* used instead of TURN_CHANNELS if the input is transformed in a separate step, because such
+   * plans have little memory */
   SLICE_CHANNELS = 64,
   KEPT_WEIGHTS_BYTES = 1280 << 10 /* transformed weights up to this size are kept for a step */
 };
@@ -51,7 +52,7 @@ static bool shares_values(int turns, int n_panels, int n_threads)
 /* Lower bound of the share of time in which threads are busy. */
 static double time_used(int tiles_down, int turns, int n_panels, int n_threads)
 {
-  /* each thread has all turns of its panels */
+  /* every thread computes all turns of equally many panels */
   if (turns <= n_threads && n_panels % n_threads == 0) return 1;
   double most =
       (double)mafat_divide_up(turns * n_panels, n_threads) * mafat_divide_up(tiles_down, turns);
@@ -141,7 +142,7 @@ static bool plan_kernels(const struct mafat_conv_request *r, int turns, struct m
   for (int f = 0; f < l->filters; f = mafat_panel_end(l, f))
     width += (size_t)mafat_panel_width(mafat_panel_end(l, f) - f);
   if (__builtin_mul_overflow((size_t)l->in.c, width, &kept) || kept > SIZE_MAX / 1024) return false;
-  /* padding of each panel's points */
+  /* at most 32 floats of padding for each point of each panel */
   kept = points * (kept + (size_t)mafat_conv_layer_panels(l) * 32);
   s->keep_weights = turns > 1 && kept <= KEPT_WEIGHTS_BYTES / sizeof(float);
   /* Channels end with a block slice, so there may be up to MAFAT_CHANNEL_BLOCK - 1 more. */
@@ -212,7 +213,8 @@ static double makers_of_values(const struct mafat_counting *c, int turns, int n_
 {
   int n_threads = c->context->plan->n_threads;
   if (c->scratch->shared_values || turns % n_threads == 0) return 1;
-  /* values of a turn that is divided between two threads are computed twice */
+  /* If two threads share a turn, both compute its values. At most n_threads - 1 turns are
+   * shared. */
   double makers = 1 + (n_threads - 1.) / turns;
   return makers < n_panels ? makers : n_panels;
 }

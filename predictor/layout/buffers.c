@@ -86,7 +86,8 @@ static void size_rings(struct mafat_layout_maker *m)
   }
 }
 
-/* Sets a tensor's number of row slots, and the slot of its row 0. */
+/* Sets a tensor's number of row slots, and the slot of its row 0. A tensor that overwrites another
+ * one in a ring begins overlap_distance slots before that one. */
 static void find_slots(struct mafat_layout_maker *m, int tensor)
 {
   struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
@@ -304,7 +305,7 @@ static size_t *live_bytes(const struct mafat_layout_maker *m)
        b < m->layout->buffers + m->layout->n_buffers; b++) {
     if (b->first > b->last) continue;
     live[b->first] += b->bytes;
-    live[b->last + 1] -= b->bytes; /* modulo 2^n */
+    live[b->last + 1] -= b->bytes; /* may wrap around; the sums below are right */
   }
   for (int time = 1; time < 2 * m->plan->n_positions; time++) live[time] += live[time - 1];
   return live;

@@ -57,7 +57,7 @@ struct mafat_group_cost {
 struct mafat_layout {
   struct mafat_heap *heap; /* the plan's heap */
   int n_layers;
-  int picture; /* number of the input into which pictures are decoded */
+  int picture; /* tensor of the input into which pictures are decoded */
   int n_inputs;
   struct mafat_buffer *buffers;
   int n_buffers;

@@ -18,7 +18,7 @@ static int find_peaks(struct mafat_layout_maker *m)
 {
   struct mafat_layout *layout = m->layout;
   size_t n_times = 2 * (size_t)m->plan->n_positions, live[MAFAT_N_TAGS] = {0};
-  size_t(*changes)[MAFAT_N_TAGS]; /* modulo 2^n: some are negative */
+  size_t(*changes)[MAFAT_N_TAGS]; /* negative changes wrap around, and so do their sums back */
   changes = mafat_heap_calloc(m->work, n_times + 1, sizeof *changes);
   if (!changes) return MAFAT_ENOMEM;
   for (int b = 0; b < layout->n_buffers; b++) {

@@ -32,7 +32,8 @@ struct mafat_layout_maker {
   struct mafat_times *lives;
   struct mafat_times *partition_buffers;   /* [partition buffer]: lifetime. Tensor by tensor: its
                                               partition buffers, then its buffers of integer sums */
-  int *first_partition_buffer;             /* [tensor]: index of its first one in that list */
+  int *first_partition_buffer;             /* [tensor]: index in partition_buffers of the tensor's
+                                              first partition buffer */
   /* [tensor]: index in partition_buffers of its first buffer of sums; there is one for each part of
    * the map */
   int *first_sums;

@@ -1,6 +1,6 @@
-/* Assigns offsets to blocks: places them one by one in several orders and keeps the best result.
- * Also tries offsets_exact.c on few blocks, and offsets_skyline.c. Called by maker.c. Allocates
- * from the given heap, and frees all of it. */
+/* Assigns offsets to blocks (memory with a size and a lifetime): places them one by one in several
+ * orders and keeps the best result. Also tries offsets_exact.c on few blocks, and
+ * offsets_skyline.c. Called by maker.c. Allocates from the given heap, and frees all of it. */
 #include "predictor/layout/offsets.h"
 
 #include "base/blocks.h"
@@ -28,7 +28,7 @@ static size_t *live_bytes(const struct mafat_block *blocks, int n, struct mafat_
   for (int i = 0; i < n && live; i++) {
     if (blocks[i].first > blocks[i].last) continue;
     live[blocks[i].first] += blocks[i].bytes;
-    live[blocks[i].last + 1] -= blocks[i].bytes; /* modulo 2^n */
+    live[blocks[i].last + 1] -= blocks[i].bytes; /* may wrap around; the sums below are right */
   }
   for (int time = 1; time < end && live; time++) live[time] += live[time - 1];
   return live;

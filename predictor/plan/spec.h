@@ -24,7 +24,7 @@
  *                         weights of the first group are read in each run and stay in memory while
  *                         the group runs; those of the second are read one panel at a time, just
  *                         before they are used. Default: they stay in memory from run to run
- *   panels:streamed4      a ring of four reads instead of eight
+ *   panels:streamed4      the ring of streamed weights holds four reads instead of eight
  *   rows4:loaded300       layers with at most 300 KB of weights are loaded; other layers' weights
  *                         are streamed, again for each step (1 KB is 1024 bytes). "rows4:streamed"
  *                         loads layers with at most 80 KB
@@ -42,8 +42,8 @@
  *                         channels. "h[20,30]:12-17": boundaries at rows 20 and 30 of layer 17's
  *                         output. Layers that no split names run whole
  *   rows4/12,40,44-45/1x1
- *                         layers 40, 44 and 45 run in the first group too. A group is a set of
- *                         layers that reads nothing made by a later group
+ *                         layers 40, 44 and 45 run in the first group too. No layer of a group may
+ *                         read the output of a later group
  *   rows4/12/1x1/order=best
  *                         execution order of the layers in each group that is not by rows: file
  *                         (as in the file), postorder, forward, sp or best (transform/op_order.h)

@@ -182,8 +182,8 @@ static struct mafat_cut whole_cut(const struct mafat_group_spec *g)
   return mafat_cut_grid(1, 1);
 }
 
-/* Reduces the number of tiles to the size of the output map. For groups of the plan after the
- * first one that come from the same group of the spec. */
+/* Limits a grid to as many tile rows and columns as the output map has rows and columns. A group of
+ * the spec may become several groups of the plan; this is called for all of them but the first. */
 static struct mafat_cut fit_grid(struct mafat_cut cut, struct mafat_shape out)
 {
   if (cut.kind != MAFAT_CUT_GRID) return cut;

@@ -87,6 +87,7 @@ int mafat_rank_parts_of(const struct mafat_plan *plan, const struct mafat_networ
   int n_parts = mafat_partition_n_parts(c), n_used = mafat_min(n_parts, plan->ranks.n);
   if (mafat_layer_is_input(&n->layers[part->layer])) return 0;
   if (n_parts == 1) return rank_of_whole(plan, part->layer);
+  /* consecutive parts in n_used shares of nearly equal size: ranks 1, 2, ..., n_used - 1, 0 */
   return ((int)((long long)ordinal(c, part) * n_used / n_parts) + 1) % n_used;
 }
 

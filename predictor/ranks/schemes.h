@@ -53,9 +53,10 @@ uint64_t mafat_scheme_exchange(enum mafat_weight_sharing scheme, const struct ma
 uint64_t mafat_schemes_exchange(const enum mafat_weight_sharing *schemes,
                                 const struct mafat_rank_layer *list, int n, int n_ranks);
 
-/* Memory of each rank, in shares, if the layers list[from] to list[n - 1] are shared by weights and
- * the layers before them by maps: the rank's share of the weights of the former, all weights of the
- * latter, and the largest input and output of a layer (of the latter, the rank's share). */
+/* Memory of each rank, in shares, if the layers before list[from] are shared by maps and the others
+ * by weights. It is the sum of all weights of the layers shared by maps, the rank's share of the
+ * other weights, and the largest input plus output of a layer. In layers shared by maps, only the
+ * rank's share of input and output counts. */
 uint64_t mafat_ranks_hold(const struct mafat_rank_layer *list, int n, int from, int n_ranks);
 /* Memory of a rank that runs the layers [begin, end) whole, in values. */
 uint64_t mafat_ranks_hold_whole(const struct mafat_rank_layer *list, int begin, int end);

@@ -297,7 +297,8 @@ size_t mafat_fetches_channel_bytes(const struct mafat_fetches *f, const bool *wa
   for (int layer = 0; layer < f->n_layers; layer++) {
     const struct mafat_layer *l = &f->network->layers[layer];
     if (!wanted[layer] || !mafat_rank_keeps_channels(f->keeper, layer)) continue;
-    /* bytes of a row at one byte for each weight, the narrowest type */
+    /* bytes of a row at one byte for each weight: the narrowest type in files that are not
+     * packed */
     uint64_t row = mafat_matrix_row(mafat_layer_matrix(l));
     uint64_t n = (uint64_t)MAFAT_FETCH_FILTERS_BYTES / row + 2 * MAFAT_PANEL;
     int filters = n >= (uint64_t)l->out.c ? l->out.c : (int)n / MAFAT_PANEL * MAFAT_PANEL;
@@ -497,7 +498,7 @@ int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *p
     size_packing(f, sizes);
   }
   /* Space for twice the largest step, so that the weights of one step are read while those of
-   * another are used; more if these are small. */
+   * another are used. If steps are small, space for more reads. */
   size_t usual = largest < mafat_fetch_window(MAFAT_FETCH_BYTES)
                      ? largest
                      : mafat_fetch_window(MAFAT_FETCH_BYTES);

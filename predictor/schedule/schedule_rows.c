@@ -15,9 +15,9 @@
 #include "predictor/plan/winograd.h"
 
 enum {
-  /* Least pixels of a step, for each of the group's least rows ("rows4": 4). A step has fixed
-   * costs: calls, row pointers, and Winograd's transform of weights. So steps of narrow maps have
-   * more rows. */
+  /* A step has at least this many pixels, times the minimum rows of a step that the plan gives the
+   * group (4 in "rows4"). A step has fixed costs: calls, row pointers, and Winograd's transform of
+   * weights. So steps of narrow maps have more rows. */
   STEP_PIXELS = 48,
   STREAMED_STEP_PIXELS = 144, /* so that a step takes no less time than reading its weights again */
   WINOGRAD_STEP_PIXELS = 192,
@@ -227,9 +227,9 @@ static struct mafat_step compute_rows(struct mafat_schedule *s, int l, struct ma
                              (struct mafat_box){{keep, rows.end}, x});
 }
 
-/* Finds the first source of layer l that has not all rows yet that a step with these rows reads.
- * Returns its layer or input, and in *end the end of the rows that it must have; NONE: the step can
- * run. */
+/* Finds the first source of layer l that still lacks rows which a step that computes `rows` would
+ * read. Returns the layer or input that makes the source, and sets *end to the end of the rows that
+ * it must have made. NONE: the step can run. */
 static int lacking(const struct mafat_schedule *s, int l, struct mafat_span rows, int *end)
 {
   int operand = -1;

@@ -42,11 +42,11 @@ struct mafat_scratch {
   size_t widened_floats; /* floats at widened_offset */
   size_t slot_bytes;    /* size of a slot, a multiple of 64 */
   /* For Winograd the shared part has transformed input ("values"), transformed weights ("kernels")
-   * and sums. A step is divided into turns, each of some rows of tiles; the buffers have room for
-   * n_turns turns at once. Values and kernels that several workers need are computed once, before
-   * they are used: with shared_values those of all tiles, with keep_weights those of all panels. If
-   * the layer's steps are panels of filters, a separate step before them computes the values
-   * (mafat_plan_transforms). */
+   * and sums. A point is one element of a transformed tile. A step is divided into turns, each of
+   * some rows of tiles; the buffers have room for n_turns turns at once. Values and kernels that
+   * several workers need are computed once, before they are used: with shared_values those of all
+   * tiles, with keep_weights those of all panels. If the layer's steps are panels of filters, a
+   * separate step before them computes the values (mafat_plan_transforms). */
   bool shared_values;   /* all values exist at once, computed once a step for all workers */
   int tile_rows;        /* rows of tiles in a turn */
   int n_tiles;          /* greatest number of tiles in a turn */
