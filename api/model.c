@@ -62,7 +62,9 @@ static int choose_for_ranks(struct mafat_rank_choice *found, struct mafat_choice
                                               .wire = {m->link->bits_per_second, m->link->seconds}};
   int code = mafat_rank_choose(found, &r, d);
   request->plan = found->text;
-  request->best_effort = true; /* the budgets, which exclude MPI's memory, were checked above */
+  /* mafat_rank_choose checked the budgets. They exclude MPI's memory, so they are not checked
+   * again */
+  request->best_effort = true;
   return code;
 }
 
@@ -75,7 +77,7 @@ static int choose_plan(struct mafat_model *m, struct mafat_model_source *weights
   struct mafat_choice_basis basis;
   struct mafat_rank_choice ranks = {.text = NULL};
   struct mafat_model_options options = *o;
-  if (m->link) options.search = NULL; /* searches for ranks have other names */
+  if (m->link) options.search = NULL; /* names a search for ranks here */
   int code = mafat_choose_prepare(&request, &basis, &options, opening, &m->kind,
                                   m->kernels->name, d);
   if (code == MAFAT_OK) mafat_choose_time(&request, weights, m->kernels);
@@ -120,8 +122,8 @@ static int decide_lock(struct mafat_model *m, struct mafat_diagnostic *d)
 
 /* Makes headroom in the cgroup for everything that is charged afterwards. Called before arena and
  * weights are mapped. Assumes that opening has used half of the reserve. The cgroup's counter
- * contains what processors have charged ahead; near the limit they charge page by page. Not
- * inlined, so that runs can use its stack. */
+ * contains pages that processors have charged ahead, up to MAFAT_CHARGE_AHEAD; near the limit they
+ * charge page by page. Not inlined: its stack is free again when a run begins. */
 static __attribute__((noinline)) void make_headroom(const struct mafat_model *m)
 {
   struct mafat_prediction p;
@@ -237,7 +239,8 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files,
       mafat_choose_reserve(o), &m->picture.input, o->frames ? &m->frame : NULL, o->beside_bytes,
       o->frames_stay, mafat_model_files_absent_bytes(files),
       mafat_allowance_passing(&opening.reading)};
-  /* reading weights needs as much memory as the arena may have, so its pages are returned */
+  /* reading weights may need as much memory as the arena, so the arena's pages are returned
+   * first */
   if (o->arena) mafat_arena_forget(o->arena, NULL);
   if ((code = mafat_footprint_measure(&m->footprint, &request, d))) return code;
   if (o->frames)
@@ -339,7 +342,8 @@ int mafat_model_take_footprint(struct mafat_model *m, const struct mafat_footpri
        i++)
     mafat_raw_input_release(&m->inputs[i].raw);
   m->footprint = *footprint;
-  /* A decoder of whole pictures uses memory that the arena returns first, as predicted. */
+  /* The prediction assumes that the arena returns memory to the kernel before a picture is decoded
+   * whole. */
   if (!mafat_layout_takes_rows(m->choice.layout))
     mafat_executor_make_room(m->executor, footprint->image_bytes);
   return MAFAT_OK;

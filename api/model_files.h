@@ -12,8 +12,8 @@ struct mafat_model_files {
                                          found or not named */
 };
 
-/* Opens the files; close them also after a failure. weights NULL: the model file, if it contains
- * the weights. If the weights file cannot be opened, files->weights is NULL;
+/* Opens the files; close them also after a failure. If `weights` is NULL, the model file is used,
+ * if it contains the weights. If the weights file cannot be opened, files->weights is NULL;
  * mafat_model_files_open_weights reports the error later, once a plan fits. MAFAT_EIO,
  * MAFAT_ENOMEM; MAFAT_EINVAL: a file without path, descriptor or data. */
 int mafat_model_files_open(struct mafat_model_files *files, const struct mafat_file *model,

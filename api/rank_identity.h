@@ -14,8 +14,8 @@
 struct mafat_rank_identity {
   char version[24]; /* the program's version */
   char host[64];
-  char class[16];   /* class of its kernels, fused or plain; empty: the level is not available */
-  uint64_t model, weights; /* checksums of the files; 0: unreadable, which opening reports */
+  char class[16];   /* class of its kernels, fused or plain; empty: level `cpu` is not available */
+  uint64_t model, weights; /* checksums of the files; 0: unreadable; opening reports the error */
 };
 
 /* Fills the identity of this process. cpu: highest allowed kernel level; NULL: any. */
@@ -26,11 +26,11 @@ void mafat_rank_identity_find(struct mafat_rank_identity *id,
 /* Returns a checksum of a file's size and of samples at both ends and in between, 256 KiB in all,
  * or of all bytes of a smaller file. Samples are enough, because other training changes weights
  * everywhere, and they spare a rank from reading weights that it does not need. 0: the source is
- * unreadable or NULL. */
+ * NULL, unreadable or no regular file. */
 uint64_t mafat_rank_identity_checksum(const struct mafat_model_source *source);
 
-/* Returns a checksum of a plan: its text, its number of layers, and the algorithms, which the text
- * may not name. */
+/* Returns a checksum of a plan: its text, its number of layers, and the algorithms, because the
+ * text need not name them. */
 struct mafat_plan;
 uint64_t mafat_rank_identity_plan(const char *text, const struct mafat_plan *plan);
 

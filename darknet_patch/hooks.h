@@ -1,5 +1,5 @@
 /* Functions that 0003-mafat.patch calls in Darknet, besides those of bridge.h: options of the
- * command line, and calls of the bridge with this Darknet's own functions. */
+ * command line, and wrappers that pass this Darknet's own functions to the bridge. */
 #ifndef MAFAT_DARKNET_HOOKS_H
 #define MAFAT_DARKNET_HOOKS_H
 

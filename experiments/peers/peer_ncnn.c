@@ -1,7 +1,7 @@
 /* ncnn as a peer, through its C API. Reads a PPM, resizes it with ncnn's function and runs the
  * network up to its heads; or reads raw floats. ncnn's options are the defaults, except that
- * everything is float32. MODEL.cfg is the .param, MODEL.weights the .bin file that write_ncnn.py
- * writes. Started by run.py. Options besides those of peer.h:
+ * everything is float32. The arguments MODEL.cfg and MODEL.weights are the .param and the .bin file
+ * that write_ncnn.py writes. Started by run.py. Options besides those of peer.h:
  *     --threads N    default 1
  *     --output NAME  for raw inputs: an output; may be repeated */
 #include "peer.h"

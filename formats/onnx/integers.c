@@ -3,7 +3,7 @@
  * only move elements pass the mark on. An operator between DequantizeLinear and QuantizeLinear is
  * computed in integers, as one layer, if the kernels support it. For all others the floats are
  * computed, as ONNX specifies. Called by formats/onnx/import.c for each node, and by import_shape.c
- * for the value of pads. Adds layers to the graph. */
+ * for the value that Pad fills in. Adds layers to the graph. */
 #include "formats/onnx/importer.h"
 
 static bool is_map(const struct mafat_onnx_importer *i, const struct mafat_value *v)

@@ -181,7 +181,8 @@ static bool can_resize(const struct mafat_onnx_importer *i, const struct mafat_m
   return mafat_onnx_is_mode(i, "linear") && can_map(i, to);
 }
 
-/* True along any axis. network/kinds/normalize.c checks the output's scale. */
+/* Softmax is computed in integers along any axis. network/kinds/normalize.c checks the output's
+ * scale. */
 static bool can_softmax(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
   (void)to;

@@ -307,8 +307,8 @@ static int append_other(struct making *m, int i)
   return MAFAT_OK;
 }
 
-/* Replaces old tensors by new ones: integers if `numbers`, else floats. An alias keeps integers
- * that have no float version. */
+/* Replaces old tensors by new ones: integers if `numbers`, else floats. An alias reads floats, or
+ * integers if there are no floats. */
 static void renumber(const struct making *m, struct mafat_sources *s, bool numbers, bool alias)
 {
   for (int i = 0; i < mafat_sources_count(s); i++) {

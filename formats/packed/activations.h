@@ -11,8 +11,8 @@
  * output's range. A leaky rectifier becomes another factor for negative sums. Other functions
  * become a table layer after the sums.
  *
- * Included by api/packing/calibrate.h, formats/packed/model.h and runner/weights/equalize.h;
- * called by formats/packed/network.c and api/packing. Allocates the new layers. */
+ * Included by api/packing/calibrate.h, formats/packed/model.h and runner/weights/equalize.h; called
+ * by formats/packed/network.c and api/packing. Allocates the new layers. */
 #ifndef MAFAT_FORMATS_PACKED_ACTIVATIONS_H
 #define MAFAT_FORMATS_PACKED_ACTIVATIONS_H
 

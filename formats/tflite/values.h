@@ -1,6 +1,7 @@
 /* Reads small constants and the options of custom operators: values that the import needs itself.
  * Included by formats/tflite/import.c, formats/tflite/import_detection.c and
- * formats/tflite/picture.c. Reads the model's file, or opens the file of a given constant. */
+ * formats/tflite/picture.c. Reads the model's file, or opens the file that the user gives for a
+ * constant. */
 #ifndef MAFAT_FORMATS_TFLITE_VALUES_H
 #define MAFAT_FORMATS_TFLITE_VALUES_H
 

@@ -51,8 +51,8 @@ void mafat_count_activation(struct mafat_counting *c, double outputs)
 /* ---- register tiles ---- */
 
 enum {
-  /* Vectors of sums in a register tile. Fewer need the same time, because of the latency of a
-   * multiply-add. */
+  /* Vectors of sums in a register tile. A tile with fewer takes as long, because of the latency of
+   * a multiply-add. */
   SUMS = 6
 };
 

@@ -112,7 +112,7 @@ struct mafat_width {
 struct mafat_width mafat_counting_width(const struct mafat_counting *c);
 
 /* Number of inner loops over `channels`. A block of 16 channels has one for each row of the window
- * if its pixels are contiguous, else one for each tap. */
+ * if the row's pixels are contiguous, else one for each tap. */
 double mafat_counting_runs(const struct mafat_counting *c, struct mafat_span channels);
 
 /* Counts the register tiles of rows x cols pixels and the filters of `w`. Each output sums `taps`

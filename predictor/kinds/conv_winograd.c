@@ -42,8 +42,8 @@ static int choose_tile_rows(const struct mafat_conv_request *r, int tiles_across
   return mafat_divide_up(tiles_down, mafat_divide_up(tiles_down, rows));
 }
 
-/* True if values are computed once for all threads. Not with more turns than threads: then few
- * turns are divided between two threads, and each thread computes the values of its own turns. */
+/* True if values are computed once for all threads. Not with more turns than threads: then each
+ * thread computes the values of its own turns, and few turns are divided between two threads. */
 static bool shares_values(int turns, int n_panels, int n_threads)
 {
   return n_threads > 1 && n_panels > 1 && turns <= n_threads;
@@ -145,7 +145,8 @@ static bool plan_kernels(const struct mafat_conv_request *r, int turns, struct m
   /* at most 32 floats of padding for each point of each panel */
   kept = points * (kept + (size_t)mafat_conv_layer_panels(l) * 32);
   s->keep_weights = turns > 1 && kept <= KEPT_WEIGHTS_BYTES / sizeof(float);
-  /* Channels end with a block slice, so there may be up to MAFAT_CHANNEL_BLOCK - 1 more. */
+  /* The last channels of a turn end a block slice, so a turn has up to MAFAT_CHANNEL_BLOCK - 1
+   * channels more than `turn`. */
   int turn = r->winograd->block ? r->winograd->block
              : r->transforms    ? SLICE_CHANNELS
                                 : TURN_CHANNELS;

@@ -92,7 +92,7 @@ static void find_peak(struct mafat_map *m)
   }
 }
 
-/* Lists the buffers that have a lifetime. A part of a map that no layer reads has none. */
+/* Lists the buffers that have a lifetime. A part of a feature map that no layer reads has none. */
 static void find_buffers(struct mafat_map *m)
 {
   int n = 0;

@@ -184,7 +184,8 @@ static struct rank_row row_of(const struct mafat_ranks_facts *f)
   return (struct rank_row){f->latency_ms, most_bytes(f), f->exchanged_bytes, true};
 }
 
-/* Fills in rows[i] for i + 1 ranks, i < n. If that many ranks do not fit, the row stays empty. */
+/* Fills in rows[i] for i + 1 ranks, i < n - 1; the caller fills in the last row. If that many ranks
+ * do not fit, the row stays empty. */
 static int find_rows(const struct mafat_report_request *q, const struct mafat_options *o,
                      struct rank_row *rows, int n, struct mafat_diagnostic *d)
 {

@@ -56,9 +56,9 @@ static inline size_t mafat_tensors_offset(const struct mafat_tensors *t, int ten
   return elements * l->element_bytes;
 }
 
-/* The part of a buffer around an element in which rows and pixels have equal distances and channels
- * of a block are contiguous. In a partition buffer it is the whole buffer; in a single buffer the
- * rows from y to the buffer's end. */
+/* Part of a buffer that contains a given element. In it rows are row_bytes apart, pixels
+ * pixel_bytes apart, and channels of a block contiguous. In a partition buffer it is the whole
+ * buffer; in a single buffer the rows from the element's row to the buffer's end. */
 struct mafat_row_view {
   char *at; /* address of the element */
   size_t row_bytes, pixel_bytes; /* bytes from a row to the next, from a column to the next */
@@ -218,8 +218,8 @@ static inline float *mafat_tensor_rows_next(struct mafat_tensor_rows *r)
 }
 
 /* Returns the address of a channel of source number `source` of an operand, at row y and column x.
- * If the operand joins tensors along rows (bands), `channel` counts in the tensor of the first
- * band, even if row y is in another band. */
+ * If the operand joins tensors along rows (bands), `channel` is a channel of the first band's
+ * tensor, even if row y is in another band. */
 static inline float *mafat_tensors_read(const struct mafat_tensors *t,
                                         const struct mafat_sources *sources, int source,
                                         int channel, int y, int x)

@@ -27,9 +27,9 @@ struct mafat_allocation {
   int first, last;   /* first and last time of use (layout/layout.h: mafat_buffer) */
 };
 
-/* Moves every buffer down as far as the buffers below it permit that are in use at the same time.
- * So chains have no gaps. Moves none if there are more than MAFAT_MOST_SETTLED buffers. *total:
- * end of the layout, the highest end of a buffer. Returns MAFAT_OK or MAFAT_ENOMEM. */
+/* Moves every buffer down until it touches a buffer that is in use at the same time, or offset 0.
+ * So chains have no gaps. Moves none if there are more than MAFAT_MOST_SETTLED buffers. *total: end
+ * of the layout, the highest end of a buffer. Returns MAFAT_OK or MAFAT_ENOMEM. */
 int mafat_allocations_settle(size_t *total, struct mafat_allocation *extents, int n,
                              struct mafat_heap *heap);
 enum { MAFAT_MOST_SETTLED = 8192 };

@@ -122,9 +122,9 @@ static int add_tiles(const struct flow *f, struct mafat_spec *spec, const struct
   return MAFAT_OK;
 }
 
-/* Makes the spec of these paths. Each path in tiles is a group. The layers between two such groups,
- * before the first and after the last, are one group or, with f->apart, one group for each path and
- * layer. */
+/* Makes the spec of these paths. Each tiled path is a group. The other layers, up to the next tiled
+ * path or the end, are one group. With f->apart, each untiled path and each layer outside of paths
+ * is a group. */
 static int make_spec(struct mafat_spec **out, const struct flow *f, const struct mafat_path *paths,
                      int n)
 {

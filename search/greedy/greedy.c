@@ -30,7 +30,8 @@ static bool is_papers(const struct mafat_network *n, int n_layers)
   return true;
 }
 
-/* The cut before `cut`: after the last maxpool before it, but not before `least`. */
+/* Returns the next smaller cut: after the nearest maxpool in front of `cut`, at least `least`;
+ * NO_MORE: there is none. */
 static int next_cut(const struct mafat_network *n, int cut, int least)
 {
   for (int l = cut - 2; l >= 0 && l + 1 >= least; l--)

@@ -12,7 +12,7 @@ enum {
   MACS = 200000 /* approximate limit for a case */
 };
 
-/* The property of a case that is chosen; the others are random. */
+/* The property that is chosen for a case; its other properties are random. */
 enum shape {
   USUAL,
   NARROW,   /* one column */
@@ -129,7 +129,7 @@ static void make_inputs(struct conv_case *c)
   }
 }
 
-/* A panel has `width` floats a tap: those of the filters, then zeros. */
+/* A panel has `width` floats for each tap: those of the filters, then zeros. */
 static float *make_panel(float *panel, size_t n_taps, int n_filters, int width, enum value_range v)
 {
   memset(panel, 0, n_taps * (size_t)width * sizeof *panel);

@@ -1,5 +1,5 @@
 /* Debian's libdarknet as reference: loads networks, and makes inputs for libdarknet and mafat.
- * Drops libdarknet's output while loading. libdarknet ends the program for unreadable files, so
+ * Drops what libdarknet prints while loading. libdarknet ends the program for unreadable files, so
  * read them with mafat first. Included by this folder's files. */
 #ifndef MAFAT_TESTS_ORACLE_ORACLE_H
 #define MAFAT_TESTS_ORACLE_ORACLE_H

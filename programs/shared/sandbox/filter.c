@@ -213,7 +213,7 @@ static const struct allowed allowed[] = {
     {.number = SYS_restart_syscall},
     {.number = SYS_exit},
     {.number = SYS_exit_group},
-    /* calls that a new thread makes first; it may start before the narrower filter is installed */
+    /* calls that a new thread makes first, possibly after the narrower filter is installed */
     {.number = SYS_set_robust_list},
 #ifdef SYS_rseq
     {.number = SYS_rseq},
@@ -398,8 +398,8 @@ static void write_program(struct program *p, const struct mafat_filter_permissio
   const int n = choose(rules, &itself, permissions);
   begin_program(p);
 #ifdef SYS_clone3
-  /* The filter cannot see its flags, which are in memory. After ENOSYS libraries call clone
-   * instead. */
+  /* The filter cannot see the flags of clone3, which are in memory. After ENOSYS libraries call
+   * clone instead. */
   put(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1);
   answer(p, SECCOMP_RET_ERRNO | ENOSYS);
 #endif

@@ -85,7 +85,7 @@ START_TEST(test_a_picture_that_cannot_be_opened)
 }
 END_TEST
 
-/* The records' bytes grow with the number of layers. */
+/* late_bytes contains the records of plan and layout, which grow with the number of layers. */
 START_TEST(test_records_are_counted_by_layers)
 {
   static const char head[] = "[net]\nwidth=8\nheight=8\nchannels=3\n",

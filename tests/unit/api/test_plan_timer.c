@@ -98,7 +98,8 @@ static int time_once(const struct timed *t, double *ms, size_t *most_bytes,
   int code = mafat_plan_timer_open(&timer, &t->options, d);
   if (code)
     return timer ? MAFAT_OK
-                 : code; /* an unexpected code; assertions would allocate */
+                 : code; /* with a timer: MAFAT_OK, which the callers do not expect; assertions
+                            would allocate */
   struct mafat_search_timer by = mafat_plan_timer_for_search(timer);
   code = by.time(by.context, t->plan, t->layout, ms, d);
   *most_bytes = mafat_plan_timer_most_bytes(timer);
