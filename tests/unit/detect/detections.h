@@ -1,11 +1,13 @@
-/* Detects boxes and checks them. A failure fails the test and prints the diagnostic. */
+/* Detects boxes and checks them. A failure fails the test and prints the diagnostic. Included by
+ * the suites in this folder. */
 #ifndef MAFAT_TESTS_UNIT_DETECT_DETECTIONS_H
 #define MAFAT_TESTS_UNIT_DETECT_DETECTIONS_H
 
 #include "runner/detect/detect.h"
 
-/* Input of detection from all layers of the network, with memory for all boxes, the same memory
- * in each call. The caller sets the function that reads values. */
+/* Returns the input of a detection from all layers of the network. Its memory is static and has
+ * capacity for all boxes; every call uses the same memory. The caller sets the function that reads
+ * values. */
 struct mafat_detect_input test_detect_input(const struct mafat_network *n, int picture_w,
                                             int picture_h);
 /* Detects, expects this number of boxes, and returns them; the caller closes them. */

@@ -11,7 +11,8 @@
 
 Suite *detect_suite(void);
 
-/* Cell (1, 2) of 4 x 4 in a 64 x 64 input, anchor 1 (4 x 1.5). */
+/* Layer 0, anchor 1 (4 x 1.5 cells), row 1 and column 2 of a grid of 4 x 4 cells in an input of 64
+ * x 64 pixels. */
 static const struct cell middle = {0, 1, 1, 2};
 
 /* Fills box 1 of cell (1, 0) of a [detection] layer with 2 x 2 cells, 2 boxes and 3 classes: its
@@ -41,7 +42,8 @@ START_TEST(test_region_stretched)
   cells_start(64, 64, false);
   cells_add(MAFAT_REGION, 4, 4, 2, 3);
   cells_set(middle, (float[]){.5f, .25f, logf(.5f), 0, .9f, .1f, .8f, .1f});
-  /* Centre (2.5 / 4, 1.25 / 4), size (4 / 2 / 4, 1.5 / 4), of 200 x 100. */
+  /* The box in shares of the picture's sides: centre (2.5 / 4, 1.25 / 4), size (4 / 2 / 4, 1.5 /
+   * 4). */
   detect_one(200, 100, 1, .72, 125 - 50, 31.25 - 18.75, 100, 37.5);
 }
 END_TEST
@@ -51,8 +53,8 @@ START_TEST(test_region_letterboxed)
   cells_start(64, 64, true);
   cells_add(MAFAT_REGION, 4, 4, 2, 3);
   cells_set(middle, (float[]){.5f, .25f, logf(.5f), 0, .9f, .1f, .8f, .1f});
-  /* 200 x 100 became 64 x 32 between rows 16 and 48: a quarter of the height is
-   * taken off the top, and heights double. */
+  /* The picture of 200 x 100 fills rows 16 to 47 of the 64 x 64 input. So a quarter of the input's
+   * height is above the picture, and heights double. */
   double y = (.3125 - .25) * 2 * 100, h = .375 * 2 * 100;
   detect_one(200, 100, 1, .72, 75, y - h / 2, 100, h);
 }
@@ -63,7 +65,8 @@ START_TEST(test_letterbox_is_in_whole_pixels)
   cells_start(64, 64, true);
   cells_add(MAFAT_REGION, 4, 4, 2, 3);
   cells_set(middle, (float[]){.5f, .25f, logf(.5f), 0, .9f, .1f, .8f, .1f});
-  /* 100 x 300: 64 * 100 / 300 is 21 pixels wide, 21.5 from the left. */
+  /* The picture of 100 x 300 becomes 21 pixels wide (64 * 100 / 300, rounded down), with a margin
+   * of 21.5 pixels at the left. */
   double x = (.625 - 21.5 / 64) * 64 / 21 * 100, w = .5 * 64 / 21 * 100;
   detect_one(100, 300, 1, .72, x - w / 2, .3125 * 300 - .1875 * 300, w, .375 * 300);
 }
@@ -73,7 +76,7 @@ START_TEST(test_region_background)
 {
   cells_start(64, 64, false);
   cells_add(MAFAT_REGION, 4, 4, 2, 3)->head.background = true;
-  /* With a background class, the fifth number is not an objectness. */
+  /* With a background class, the box's fifth number is not an objectness, and is ignored. */
   cells_set(middle, (float[]){.5f, .25f, logf(.5f), 0, -3, .1f, .1f, .8f});
   detect_one(200, 100, 2, .8, 75, 12.5, 100, 37.5);
 }
@@ -95,15 +98,16 @@ START_TEST(test_yolo_letterboxed)
   cells_start(64, 32, true);
   cells_add(MAFAT_YOLO, 2, 4, 2, 2);
   cells_set((struct cell){0, 0, 1, 3}, (float[]){.25f, .5f, logf(4), logf(2), .8f, .75f, .1f});
-  /* 640 x 480 in 64 x 32: 640 * 32 / 480 = 42 wide, 11 to the left and right. */
+  /* The picture of 640 x 480 becomes 42 x 32 (640 * 32 / 480 = 42), with a margin of 11 at the left
+   * and at the right. */
   double x = (3.25 / 4 - 11. / 64) * 64 / 42 * 640, w = 2. * 4 / 42 * 640;
   double h = 3. * 2 / 32 * 480;
   detect_one(640, 480, 0, .6, x - w / 2, .75 * 480 - h / 2, w, h);
 }
 END_TEST
 
-/* The placement given decides, whatever the cfg's letterbox is. A picture of 640 x 480 in 64 x 32
- * is 42 wide at the left and top; cropped, it is 48 high with 8 rows above the input. */
+/* The caller's placement of the picture decides, whatever the cfg's letterbox is. w, h, left, top:
+ * the rectangle in the 64 x 32 input, in pixels, of a picture of 640 x 480. */
 START_TEST(test_other_placements)
 {
   static const struct {
@@ -135,7 +139,7 @@ START_TEST(test_yolo_new_coords)
   cells_start(64, 32, false);
   cells_add(MAFAT_YOLO, 2, 4, 2, 2)->head.new_coords = true;
   cells_set((struct cell){0, 1, 0, 1}, (float[]){.5f, .5f, .75f, .5f, .8f, .1f, .9f});
-  /* Anchor 1 is 4 x 1.5; (2 * 0.75)^2 = 2.25, (2 * 0.5)^2 = 1. */
+  /* Anchor 1 is 4 x 1.5 pixels. It is multiplied by (2 * 0.75)^2 = 2.25 and (2 * 0.5)^2 = 1. */
   double w = 2.25 * 4 / 64 * 640, h = 1.5 / 32 * 480;
   detect_one(640, 480, 1, .72, 1.5 / 4 * 640 - w / 2, .5 / 2 * 480 - h / 2, w, h);
 }
@@ -147,8 +151,8 @@ START_TEST(test_gaussian_yolo)
   cells_add(MAFAT_GAUSSIAN_YOLO, 2, 4, 2, 2)->head.point = (enum mafat_point)_i;
   cells_set((struct cell){0, 0, 1, 3},
             (float[]){.25f, .1f, .5f, .2f, logf(4), .3f, logf(2), .4f, .8f, .1f, .75f});
-  /* Anchor 0 is 2 x 3 pixels of the 64 x 32 input. The mean of the box's sigmas, a quarter, lowers
-   * its confidence. */
+  /* Anchor 0 is 2 x 3 pixels of the 64 x 32 input. The confidence is multiplied by 1 minus the mean
+   * of the box's four uncertainties, which are 0.1 to 0.4. */
   double w = 2. * 4 / 64 * 640, h = 3. * 2 / 32 * 480, x = 3.25 / 4 * 640, y = 1.5 / 2 * 480;
   double left = _i == MAFAT_POINT_CENTER ? .5 : _i == MAFAT_POINT_LEFT_TOP ? 0 : 1;
   struct mafat_detect_input in = cells_input(640, 480);
@@ -173,7 +177,8 @@ START_TEST(test_detection)
     l->head =
         (struct mafat_head){.classes = 3, .coords = 4, .n_anchors = 2, .side = 2, .sqrt = true};
     fill_flat();
-    /* Centre (0.5 / 2, 1.25 / 2), size (0.25, 0.0625), letterbox or not. */
+    /* The box in shares of the picture's sides, letterboxed or not: centre (0.5 / 2, 1.25 / 2),
+     * size (0.25, 0.0625). */
     detect_one(800, 160, 1, .72, 200 - 100, 100 - 5, 200, 10);
     l->head.sqrt = false;
     detect_one(800, 160, 1, .72, 200 - 200, 100 - 20, 400, 40);
@@ -216,7 +221,8 @@ START_TEST(test_thresholds_are_exclusive)
   struct mafat_detections *found = cells_detect(&in, 0);
   mafat_detections_close(&found);
 
-  cells_set(middle, (float[]){0, 0, 0, 0, .75f, .66f, .67f}); /* 0.495, 0.5025 */
+  /* confidences of the classes: 0.495 and 0.5025 */
+  cells_set(middle, (float[]){0, 0, 0, 0, .75f, .66f, .67f});
   found = cells_detect(&in, 1);
   ck_assert_int_eq(found->list[0].class_id, 1);
   mafat_detections_close(&found);

@@ -44,8 +44,8 @@ static double naive_iou(const struct mafat_detection *a, const struct mafat_dete
   return both / ((double)a->w * (double)a->h + (double)b->w * (double)b->h - both);
 }
 
-/* Squared distance of the centres divided by the squared diagonal around both boxes, to a power.
- * Lengths are in shares of the picture. */
+/* The squared distance of the two centres, divided by the squared diagonal of the rectangle around
+ * both boxes, raised to `power`. Lengths are shares of the picture's sides. */
 static double naive_distance(const struct mafat_detection *a, const struct mafat_detection *b,
                              double w, double h, double power)
 {
@@ -69,8 +69,9 @@ static void check_order(const struct mafat_detections *found)
 
 enum { PICTURE_W = 160, PICTURE_H = 120 };
 
-/* The definition of suppression: in the list's order, removes each box that a better one of its
- * class overlaps by more than `nms`. power: of the distance, which reduces the overlap; 0: none. */
+/* The definition of suppression: in the list's order, removes each box if a better one of its class
+ * overlaps it by more than `nms`. If power is above 0, naive_distance with that power is first
+ * subtracted from the overlap. */
 static void suppress_naively(struct mafat_detections *all, double nms, double power)
 {
   size_t n = 0;
@@ -119,7 +120,8 @@ START_TEST(test_suppression)
 }
 END_TEST
 
-/* Suppression by distance matches its definition; greedy ignores beta_nms and has power 0.6. */
+/* Suppression that subtracts a distance matches its definition. MAFAT_NMS_GREEDY ignores beta_nms
+ * and uses power 0.6. */
 START_TEST(test_suppression_by_distance_too)
 {
   check_suppression(_i, MAFAT_NMS_GREEDY, .1f, .6);
@@ -150,7 +152,7 @@ START_TEST(test_ties)
   }
   mafat_detections_close(&found);
 
-  /* Anchors 0 and 1 of a cell overlap by 3 / 9: the earlier one wins. */
+  /* The boxes of anchors 0 and 1 of a cell overlap by 3 / 9, so the second one is removed. */
   in.nms = .3f;
   found = cells_detect(&in, 6);
   ck_assert_double_eq_tol((double)found->list[0].w, 2, 1e-5);

@@ -1,6 +1,6 @@
 /* Covers runner/detect/heads/{classes, fastestdet, head, heads, nanodet, ssd, ultraface, yolov5,
- * yolov8, yolox, yunet}.c: heads that decode outputs of a network: which head is chosen for which
- * dimensions, and the boxes or classes that each head computes. */
+ * yolov8, yolox, yunet}.c: heads, which decode a network's outputs. Tests which head is chosen for
+ * outputs of which dimensions, and the boxes or classes that each head computes. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -130,8 +130,8 @@ START_TEST(test_yolov5)
 }
 END_TEST
 
-/* A head given by name accepts any number of boxes; in TFLite models they are in shares of the
- * input. */
+/* A head chosen by name accepts any number of boxes. In TFLite models, the sides of a box are
+ * fractions of the input's sides. */
 START_TEST(test_yolov5_of_tflite)
 {
   start(64, 32);
@@ -148,7 +148,7 @@ END_TEST
 START_TEST(test_yolov8)
 {
   start(256, 64);
-  float *v = add(DIMS(1, 6, 336)); /* 256 + 64 + 16 */
+  float *v = add(DIMS(1, 6, 336)); /* boxes of three grids: 256 + 64 + 16 */
   must_choose(NULL, "yolov8");
   static const float one[] = {30, 10, 8, 4, .6f, .9f}, other[] = {200, 50, 100, 30, .8f, .4f};
   for (int i = 0; i < 6; i++) {
@@ -166,7 +166,7 @@ static void set_nanodet(float *v, int classes, float score, const int *distances
   for (int side = 0; side < 4; side++) v[classes + 8 * side + distances[side]] = 200;
 }
 
-/* NanoDet-Plus has 64 + 16 + 4 + 1 cells; boxes are centred on a cell's corner. */
+/* NanoDet-Plus has 64 + 16 + 4 + 1 cells. A box is centred on a corner of its cell. */
 START_TEST(test_nanodet_plus)
 {
   static const int distances[] = {1, 2, 3, 4}, far[] = {7, 7, 7, 7};
@@ -182,8 +182,9 @@ START_TEST(test_nanodet_plus)
 }
 END_TEST
 
-/* NanoDet has three grids, whose sizes are YOLOX's; 80 classes tell it apart. Boxes are centred on
- * a cell's centre; two distances here are fractions. */
+/* NanoDet has three grids of the same sizes as YOLOX's, but is recognized by its 80 classes. A box
+ * is centred on the centre of a cell. Here two of the four distances are means of two equally
+ * likely ones. */
 START_TEST(test_nanodet)
 {
   static const int distances[] = {1, 1, 1, 1};
@@ -192,7 +193,7 @@ START_TEST(test_nanodet)
   must_choose(NULL, "nanodet");
   v += 9 * 112;
   set_nanodet(v, 80, .9f, distances);
-  v[80 + 2] = 200;  /* left: 1 and 2 equally likely */
+  v[80 + 2] = 200;  /* distance to the left: 1 and 2 are equally likely */
   v[80 + 16 + 5] = 200;
   const struct test_box e = {79, .9, 0, 4, 12 + 24, 16};
   check_boxes(&e, 1);
@@ -247,7 +248,8 @@ static void start_yunet(void)
     }
 }
 
-/* Each face has its points. The picture is twice as wide as high, letterboxed into the input. */
+/* Each face has its own five points. The picture is twice as wide as high, and letterboxed into the
+ * input. */
 START_TEST(test_yunet)
 {
   start_yunet();
@@ -281,7 +283,8 @@ START_TEST(test_yunet_suppressed)
   must_choose("yunet", "yunet");
   for (int cell = 0; cell < 16; cell++) {
     yunet[0][cell] = yunet[3][cell] = cell == 5 ? .9f : .8f;
-    SET(yunet[6] + 4 * cell, (float)-(cell % 4), (float)-(cell / 4), 1, 1); /* all in one place */
+    /* all boxes are at one place */
+    SET(yunet[6] + 4 * cell, (float)-(cell % 4), (float)-(cell / 4), 1, 1);
     yunet[9][10 * cell] = (float)cell;
   }
   struct mafat_detect_input in = input_of(32, 32);
@@ -303,7 +306,7 @@ START_TEST(test_ssd)
   SET(boxes, .1f, .2f, .3f, .6f, .5f, .5f, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1);
   SET(classes, 17, 0, -1, 2);
   SET(scores, .9f, .8f, .7f, .6f);
-  *count = 3; /* the fourth box is ignored, and so is the one with class -1 */
+  *count = 3; /* ignored: the fourth box, and the box with class -1 */
   const struct test_box e[] = {{17, .9, 20, 20, 40, 40}, {0, .8, 50, 100, 50, 100}};
   check_boxes(e, 2);
 }
@@ -347,7 +350,7 @@ END_TEST
 
 /* ---- choice of the head ---- */
 
-/* No head is chosen for outputs that fit none, or several. */
+/* No head is chosen if the outputs fit no head, or more than one. */
 START_TEST(test_auto_leaves)
 {
   start(8, 8);
@@ -369,8 +372,8 @@ START_TEST(test_auto_leaves)
 }
 END_TEST
 
-/* No head is chosen for a part of a network, which lacks the outputs, or for a Darknet network
- * without heads. */
+/* No head is chosen for a part of a network, because a part has none of the network's outputs, nor
+ * for a Darknet network without heads. */
 START_TEST(test_auto_of_part)
 {
   start(8, 8);
@@ -385,7 +388,7 @@ START_TEST(test_auto_of_part)
 }
 END_TEST
 
-/* A layer that is a head is decoded, unless the head "none" is chosen. */
+/* A Darknet layer that is a head is decoded, unless the head "none" is chosen. */
 START_TEST(test_darknet)
 {
   static float anchors[] = {1, 1};

@@ -1,5 +1,5 @@
-/* Covers api/rank_dry_run.c: makes each allocation fail in turn and expects MAFAT_ENOMEM and no
- * leak each time. */
+/* Covers api/rank_dry_run.c: calls functions of the library, makes each of their allocations fail
+ * in turn, and expects MAFAT_ENOMEM and no leak each time. Writes a cfg to /tmp. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +83,7 @@ static int read_plan_with_options(struct bench *b)
   struct mafat_plan *plan = NULL;
   int code =
       mafat_plan_read(&plan, b->plan_text, b->network, b->network->n_layers, &options, &b->d);
-  if (code == MAFAT_OK && plan->inner[5] != 4) code = 1; /* the convolution in its shortcut */
+  if (code == MAFAT_OK && plan->inner[5] != 4) code = 1; /* shortcut 5 computes convolution 4 */
   if (code != MAFAT_OK && plan) code = 1;
   mafat_plan_close(&plan);
   return code;
@@ -97,7 +97,8 @@ static int make_again(struct bench *b)
   int code = mafat_plan_spec(&spec, b->plan, b->network);
   if (code == MAFAT_OK) code = mafat_spec_copy(&copy, spec, NULL);
   if (code != MAFAT_OK)
-    mafat_fail(&b->d, code, "out of memory"); /* these two report it by their code only */
+    /* mafat_plan_spec and mafat_spec_copy write no message */
+    mafat_fail(&b->d, code, "out of memory");
   if (code == MAFAT_OK)
     code = mafat_plan_make(&plan, copy, b->network, b->network->n_layers, NULL, &b->d);
   if (code != MAFAT_OK && plan) code = 1;
@@ -161,7 +162,7 @@ static int pack_dry_run(struct bench *b)
   return code;
 }
 
-/* Plans ranks by the search that the row names in place of a plan. */
+/* Searches for plans for three ranks. b->plan_text is the name of the search. */
 static int ask_ranks(struct bench *b)
 {
   struct mafat_ranks_report *a = NULL;
@@ -203,7 +204,7 @@ struct row {
   const char *name;
   call make;
   const char *plan;
-  long least; /* smallest number of allocations that the row is known to need */
+  long least; /* smallest number of allocations that the call needs; -1: the call is refused */
 };
 
 static const struct row rows[] = {
@@ -254,13 +255,14 @@ START_TEST(refused_memory_is_reported_and_nothing_leaks)
     ck_assert_msg(whole == MAFAT_OK && n >= r->least, "%s: %s after %ld allocations", r->name,
                   b.d.text, n);
   else ck_assert_int_eq(whole, MAFAT_EINVAL);
-  long stride = n / 100 + 1; /* every allocation of a short row, a sample for a search */
+  long stride = n / 100 + 1; /* about 100 allocations, evenly spaced */
   for (long i = 0; i < n; i += stride) {
     b.d.text[0] = '\0';
     failing_malloc_arm(i);
     int code = r->make(&b);
     long asked = failing_malloc_disarm(&unfreed);
-    if (asked <= i) continue; /* remembered orders allocate less the next time */
+    /* execution orders that were cached in an earlier call save allocations */
+    if (asked <= i) continue;
     ck_assert_msg(code == MAFAT_ENOMEM, "%s, allocation %ld: %s: %s", r->name, i,
                   mafat_error_name(code), b.d.text);
     ck_assert_msg(unfreed == 0, "%s, allocation %ld: %ld blocks leak", r->name, i, unfreed);

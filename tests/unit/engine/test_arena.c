@@ -1,6 +1,7 @@
-/* Covers runner/engine/arena.c: several models in one arena give the same bits as alone, need the
- * memory of the largest one, and get clear errors when two use the arena at once. Models that are
- * opened and closed leave no memory behind. */
+/* Covers runner/engine/arena.c: models that share an arena give the same bits as alone. The arena
+ * is as large as the largest model needs. Using it for two models at once fails with a clear
+ * message. Models that are opened and closed leave no memory behind. Writes the models to temporary
+ * files. */
 #include "include/mafat_video.h"
 #include "runner/engine/arena.h"
 #include "api/model.h"
@@ -99,7 +100,8 @@ static void close_subject(struct subject *s)
   free(s->output);
 }
 
-/* Runs the model and compares; 1 if the bits differ. No assertions of Check: they allocate. */
+/* Runs the model and compares its output with that of the run alone. Returns 1 if bits differ, or
+ * the code of a failure. Uses no assertions of Check, because they allocate memory. */
 static int run_alike(struct mafat_model *m, const struct subject *s, struct mafat_diagnostic *d)
 {
   int code = mafat_model_run_floats(m, s->input, s->n_inputs, d);
@@ -108,7 +110,7 @@ static int run_alike(struct mafat_model *m, const struct subject *s, struct mafa
   if (code) return code;
   return memcmp(s->output, s->alone, s->n_outputs * sizeof *s->output) == 0
              ? MAFAT_OK
-             : mafat_fail(d, 1, "other bits than alone");
+             : mafat_fail(d, 1, "bits differ from those of the run alone");
 }
 
 static void run_and_check(struct mafat_model *m, const struct subject *s)
@@ -133,7 +135,8 @@ static size_t arena_pages(struct mafat_arena *arena)
 
 /* ---- sharing ---- */
 
-/* Plans whose weights are kept, and plans of both kinds that read them in every run. */
+/* Plans that keep the weights, and plans that load or stream them in every run. Test i uses the
+ * i-th plan of both lists. */
 static const char *const small_plans[] = {"1x1/NoCut", "rows2:streamed/3/panels:streamed",
                                           "2x2/NoCut"};
 static const char *const large_plans[] = {"1x1/NoCut", "rows1:loaded/NoCut", "3x3/NoCut"};
@@ -202,8 +205,9 @@ START_TEST(test_who_runs_or_is_opened_takes_away_what_the_others_put_out)
 }
 END_TEST
 
-/* A caller fills the room that it asks for, so outputs of other models there become invalid. Its
- * own outputs become invalid too, even if it got the same room long ago. */
+/* The frame buffer is part of the shared arena. A call of mafat_model_frame_room makes other
+ * models' outputs invalid, because the caller will write to the buffer. The model's own outputs
+ * stay readable until then. */
 START_TEST(test_who_asks_for_room_for_a_frame_takes_away_what_the_others_put_out)
 {
   struct subject small = open_subject(small_cfg, "1x1/NoCut", 1);
@@ -305,7 +309,8 @@ START_TEST(test_an_arena_that_is_closed_too_early_goes_with_its_last_model)
                  large = open_subject(large_cfg, "1x1/NoCut", 2);
   struct mafat_arena *arena;
   long unfreed;
-  failing_malloc_arm(-1); /* fails none, counts allocations: Check frees its own */
+  /* fails no allocation, only counts them */
+  failing_malloc_arm(-1);
   ck_assert_int_eq(mafat_arena_open(&arena, NULL), MAFAT_OK);
   struct mafat_model *a = open_model(&small, arena), *b = open_model(&large, arena);
   mafat_arena_close(&arena);
@@ -325,8 +330,8 @@ END_TEST
 
 /* ---- the budget ---- */
 
-/* While a model runs, the arena's pages are resident. Opening another model must not add them to
- * its need, because it will use the same pages. */
+/* While a model runs, the arena's pages are resident. A model opened meanwhile will use the same
+ * pages, so its need must not include them twice. */
 START_TEST(test_pages_of_a_shared_arena_are_not_counted_twice)
 {
   struct subject large = open_subject(large_cfg, "1x1/NoCut", 2),
@@ -343,7 +348,8 @@ START_TEST(test_pages_of_a_shared_arena_are_not_counted_twice)
   memset(memory, 1, large.arena_bytes);
   b = open_model(&large, arena);
   struct mafat_model *c =
-      open_model(&small, arena); /* resident pages count, even if it needs fewer */
+      /* is charged for all resident pages of the arena, although it needs fewer */
+      open_model(&small, arena);
   mafat_arena_end(arena, &memory, true);
 #ifndef SANITIZED
   ck_assert_uint_le(mafat_model_charge_bytes(b), alone + (1 << 20));
@@ -404,8 +410,8 @@ static int cycle(const struct subject *small, const struct subject *large,
   return code;
 }
 
-/* mafat_arena_make_room for reading an input frees as many pages as the reader needs, and none
- * that hold the input; locked pages too. */
+/* If an input is read into the arena, mafat_arena_make_room frees as many pages as the reader
+ * needs, but none that the input is read into. It frees locked pages, too. */
 START_TEST(test_room_is_made_beside_what_is_read_into)
 {
   enum { PAGE = 4096, PAGES = 64, BEGIN = 10, END = 20 };
@@ -426,7 +432,8 @@ START_TEST(test_room_is_made_beside_what_is_read_into)
     ck_assert_uint_eq(bytes, lock.on ? PAGES * PAGE - 100 : 0);
     mafat_arena_make_room(arena, BEGIN * PAGE, END * PAGE,
                           wanted[i] ? (size_t)wanted[i] * PAGE - 150 : 0);
-    if (wanted[i]) ck_assert_uint_eq(mafat_arena_locked_bytes(arena), 0); /* 0: not all is locked */
+    /* 0 if any page is not locked */
+    if (wanted[i]) ck_assert_uint_eq(mafat_arena_locked_bytes(arena), 0);
     mafat_arena_bytes(arena, &resident);
     ck_assert_int_eq((int)(resident / PAGE), PAGES - given);
     for (int b = BEGIN * PAGE; b < END * PAGE; b++) ck_assert_int_eq(memory[b], 7);
@@ -436,7 +443,8 @@ START_TEST(test_room_is_made_beside_what_is_read_into)
 }
 END_TEST
 
-/* Opening and closing models with a search and with given plans, in a shared arena. */
+/* Opens and closes models in a shared arena a hundred times, without a plan (a search finds one)
+ * and with a given plan. */
 START_TEST(test_a_hundred_cycles_do_not_grow)
 {
   static const char *const plans[] = {NULL, "rows2:streamed/NoCut"};
@@ -498,8 +506,8 @@ START_TEST(test_every_allocation_that_fails_is_reported_and_leaks_nothing)
 }
 END_TEST
 
-/* Linux before 5.14 has no call that makes pages resident, and qemu-user ignores it silently;
- * there, pages become resident when they are touched. */
+/* True if the kernel can make pages resident in one call. Linux before 5.14 cannot, and qemu-user
+ * ignores the call silently; there, pages become resident when they are touched. */
 static bool kernel_populates(void)
 {
   enum { POPULATE_WRITE = 23 };
@@ -513,8 +521,8 @@ static bool kernel_populates(void)
   return populates;
 }
 
-/* The pages of a small arena become resident all at once, also after they were given back; those
- * of a large arena when they are touched. */
+/* The pages of an arena up to 16 MiB become resident all at once, also after they were given back.
+ * Those of a larger arena become resident when they are touched. */
 START_TEST(test_pages_come_in_one_go_where_they_are_few)
 {
   static const struct {

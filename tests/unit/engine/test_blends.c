@@ -48,7 +48,7 @@ static double tensor_at(const struct problem *p, int tensor, int c, int y, int x
                                                      : fmax(input_at(p, c, y, x), 0);
 }
 
-/* Some channels of a random tensor; `small`: of the one-pixel map. */
+/* Takes some channels of a random tensor, or of the one-pixel map if `small`. */
 static struct mafat_source random_slice(struct test_rng *rng, const struct problem *p, bool small,
                                         int most)
 {
@@ -60,8 +60,8 @@ static struct mafat_source random_slice(struct test_rng *rng, const struct probl
                                mafat_network_tensor_shape(p->network, tensor).h};
 }
 
-/* An operand with about the wanted number of channels, as slices allow; exactly that many if
- * `exact`. */
+/* Makes an operand of up to `channels` channels from at most MOST_SLICES slices of maps, or of the
+ * one-pixel map if `small`. `list` receives the slices. */
 static struct mafat_operand random_operand(struct test_rng *rng, const struct problem *p,
                                            struct mafat_source *list, int channels, bool small)
 {
@@ -92,7 +92,7 @@ static void add_operand(struct test_rng *rng, struct problem *p, int channels)
   if (fits) test_add_operand(p->layer, &o);
 }
 
-/* True for quotients and powers: results of operands near 0 are too inexact to compare. */
+/* True for quotients and powers, whose results for operands near 0 are too inexact to compare. */
 static bool needs_positive(enum mafat_blend blend)
 {
   return blend == MAFAT_BLEND_DIV || blend == MAFAT_BLEND_RDIV || blend == MAFAT_BLEND_POW ||

@@ -1,7 +1,8 @@
 /* Covers runner/engine/{executor, tensors}.c, transform/split.c, runner/weights/weights.c,
- * runner/engine/kinds/{avgpool, boxes, conv, conv_direct, crop, dense, kinds, lanes, local,
- * pool, reorg, reorg3d, resize, rows}.c: random networks give the same bits under random plans,
- * some of which split groups by rows, columns or channels. */
+ * runner/engine/kinds/{avgpool, boxes, conv, conv_direct, crop, dense, kinds, lanes, local, pool,
+ * reorg, reorg3d, resize, rows}.c: random networks give the same bits under random plans, some of
+ * which split groups by rows, columns or channels. Writes weights to temporary files in /dev/shm or
+ * /tmp. */
 #include "predictor/planning/in_place.h"
 #include "predictor/planning/planning.h"
 #include "predictor/plan/winograd.h"
@@ -110,7 +111,7 @@ static float *run_often(const struct mafat_network *n, const struct mafat_plan *
   return out;
 }
 
-/* Runs a plan with weights that are kept, even if the plan streams them. */
+/* Runs a plan with all weights in memory, even if the plan streams them. */
 static float *run_plan(const struct mafat_network *n, const struct mafat_plan *plan,
                        struct mafat_weights *w, const struct mafat_kernels *kernels)
 {
@@ -144,7 +145,7 @@ static bool all_finite(const float *x, size_t n)
   return true;
 }
 
-/* Random options with the reference's algorithm. */
+/* Returns random options with the given algorithm. */
 static struct mafat_plan_options random_options(struct test_rng *rng,
                                                 enum mafat_algorithm algorithm)
 {
@@ -158,8 +159,8 @@ static struct mafat_plan_options random_options(struct test_rng *rng,
 }
 
 /* Chooses the algorithm of each layer that has Winograd algorithms from two of the bits, as words
- * after a group in a plan's text can. bits 0: keeps the algorithms. Then finds again which outputs
- * reuse an operand's buffer, because in tiled groups that depends on the algorithms. */
+ * after a group in a plan's text can. Keeps the algorithms if bits is 0. Then finds again which
+ * outputs reuse an operand's buffer, because in tiled groups that depends on the algorithms. */
 static void mix_algorithms(struct mafat_plan *plan, const struct mafat_network *n, uint64_t bits,
                            bool keep_all)
 {
@@ -171,8 +172,8 @@ static void mix_algorithms(struct mafat_plan *plan, const struct mafat_network *
   ck_assert_int_eq(mafat_in_place_find(plan, n, plan->in_place && !keep_all), MAFAT_OK);
 }
 
-/* Compares random plans, with kept weights and with weights from files, with the reference of one
- * network. Closes the network. cfg: text for messages. */
+/* Compares the outputs of random plans with those of the untiled plan. The weights are in memory or
+ * in files. Closes the network. cfg: text for messages. */
 static void check_network(struct mafat_network *n, const char *cfg, struct test_rng *rng,
                           const struct mafat_kernels *kernels, int n_plans)
 {
@@ -283,8 +284,8 @@ static float *run_up_to(const struct mafat_network *n, int last, struct mafat_we
   return out;
 }
 
-/* Asks for the outputs of some layers: also of layers that only rename a tensor, and of layers that
- * no other layer reads. */
+/* Makes the outputs of some layers readable after a run, also of layers that only rename a tensor,
+ * and of layers that no other layer reads. */
 static void ask_for_some(struct test_rng *rng, struct mafat_network *n)
 {
   int layers[64], count = 0;
@@ -336,8 +337,8 @@ START_TEST(test_inner_layers_that_are_asked_for_have_the_same_bits)
 }
 END_TEST
 
-/* The pool leaves out the last row and column of an odd map, which belong to Winograd's last tile.
- * This tile must read the same input in any plan. */
+/* A pool of size 2 and stride 2 does not read the last row or column of a map with odd sides.
+ * Winograd computes them in its last tile, which must read the same input in any plan. */
 START_TEST(test_a_pool_that_leaves_out_a_row_changes_no_bit)
 {
   char cfg[512];
@@ -359,7 +360,7 @@ START_TEST(test_a_pool_that_leaves_out_a_row_changes_no_bit)
     float *out = run_plan(n, plan, w, mafat_kernels_find(NULL));
     if (!reference) reference = out;
     else if (memcmp(out, reference, test_outputs_floats(n) * sizeof *out) != 0)
-      test_fail_case(cfg, texts[i], "other bits than cut");
+      test_fail_case(cfg, texts[i], "bits differ from those of plan 1x1/1/1x1");
     if (out != reference) free(out);
     mafat_plan_close(&plan);
   }
@@ -369,8 +370,9 @@ START_TEST(test_a_pool_that_leaves_out_a_row_changes_no_bit)
 }
 END_TEST
 
-/* F(6x6) sums blocks of at least 64 channels separately. Neither slices of streamed weights nor
- * threads may divide a block, even if sources end at odd channels. */
+/* Winograd's F(6x6) algorithm adds up blocks of at least 64 input channels separately. Neither
+ * slices of streamed weights nor threads may divide such a block, even if the operand's sources end
+ * at odd channels. */
 START_TEST(test_blocks_of_channels_are_not_parted)
 {
   static const char cfg[] =
@@ -398,7 +400,8 @@ START_TEST(test_blocks_of_channels_are_not_parted)
                    : run_plan(n, plan, w, mafat_kernels_find(NULL));
     if (!reference) reference = out;
     else if (memcmp(out, reference, test_outputs_floats(n) * sizeof *out) != 0)
-      test_fail_case(cfg, texts[i % 8], "other bits with %d threads", options.n_threads);
+      test_fail_case(cfg, texts[i % 8], "%d threads: bits differ from those of plan 1x1/NoCut",
+                     options.n_threads);
     if (out != reference) free(out);
     mafat_plan_close(&plan);
   }
@@ -430,7 +433,7 @@ START_TEST(test_one_group_gives_the_same_bits)
     plan = test_plan(n, texts[i]);
     float *out = run_plan(n, plan, w, mafat_kernels_find(NULL));
     if (memcmp(out, reference, test_outputs_floats(n) * sizeof *out) != 0)
-      test_fail_case(cfg, texts[i], "other bits than untiled");
+      test_fail_case(cfg, texts[i], "bits differ from those of plan 1x1/NoCut");
     free(out);
   }
   free(reference);
@@ -480,10 +483,11 @@ static void check_placed(const struct placed *p, const char *text, int threads,
   struct mafat_plan *plan = test_plan_with(n, text, &options);
   for (int l = 0; l < p->n; l++)
     if (plan->place_of[l] != p->place_of[l])
-      test_fail_case(p->cfg, text, "layer %d takes the place of %d", l, plan->place_of[l]);
+      test_fail_case(p->cfg, text, "layer %d reuses the buffer of layer %d", l, plan->place_of[l]);
   float *out = run_plan(n, plan, w, kernels);
   if (memcmp(out, expected, test_outputs_floats(n) * sizeof *out) != 0)
-    test_fail_case(p->cfg, text, "other bits by %s, %d threads", kernels->name, threads);
+    test_fail_case(p->cfg, text, "%s, %d threads: bits differ from those of plan 1x1/NoCut",
+                   kernels->name, threads);
   free(out);
   options.keep_all = true;
   mafat_plan_close(&plan);
@@ -513,8 +517,8 @@ START_TEST(test_outputs_take_the_place_of_what_dies)
 }
 END_TEST
 
-/* With rolling windows of rows, yolov2's early layers need a fraction of the memory of whole maps,
- * and nothing is computed twice. */
+/* For layers like yolov2's first ones, a plan by rows needs less than an eighth of the memory of
+ * whole maps (the output is not counted), and computes nothing twice. */
 START_TEST(test_rows_need_little_memory)
 {
   struct mafat_network *n =
@@ -530,7 +534,7 @@ START_TEST(test_rows_need_little_memory)
   mafat_plan_close(&plan);
   plan = test_plan_with(n, "rows2/NoCut", &options);
   struct mafat_layout *rows = test_layout(n, plan);
-  size_t output = 64 * 64 * 8 * 4; /* a whole map; the picture is read by rows too */
+  size_t output = 64 * 64 * 8 * 4; /* bytes of the output, a whole map in both plans */
   ck_assert_uint_lt(rows->total_bytes - output, (whole->total_bytes - output) / 8);
   ck_assert_uint_eq(rows->macs, whole->macs);
   ck_assert_uint_eq(rows->redundant_macs, 0);
@@ -613,7 +617,7 @@ END_TEST
 
 /* ---- memory ---- */
 
-/* No allocator is called between the first step of a run and the last. */
+/* A run allocates no memory and maps none. */
 START_TEST(test_nothing_is_allocated_while_running)
 {
   char cfg[TEST_CFG_ROOM], text[TEST_PLAN_ROOM];
@@ -653,7 +657,7 @@ START_TEST(test_nothing_is_allocated_while_running)
 }
 END_TEST
 
-/* Opens weights and executor; every object is closed again, also after a failure. */
+/* Opens weights and an executor, and closes both. Returns the code of the first failure. */
 static int open_both(const struct mafat_network *n, const struct mafat_plan *plan,
                      const struct mafat_layout *layout, int fd)
 {
@@ -694,7 +698,7 @@ START_TEST(test_every_failed_allocation_is_reported_and_leaks_nothing)
     failing_mmap_disarm();
     ck_assert(code == MAFAT_OK || code == MAFAT_ENOMEM);
   }
-  ck_assert_int_ge(failing_map, 2); /* at least the mapping of the arena failed */
+  ck_assert_int_ge(failing_map, 2); /* at least one mapping failed: the arena */
   close(fd);
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);
@@ -702,10 +706,10 @@ START_TEST(test_every_failed_allocation_is_reported_and_leaks_nothing)
 }
 END_TEST
 
-/* ---- reorgs of both forks, by their definition ---- */
+/* ---- reorg and reorg3d, compared with Darknet's index formula ---- */
 
-/* Darknet's index formula. (c, h, w) is the size of reorg's input, or of reorg3d's output. Copies
- * x[out_index] to out[in_index]; reverse: copies x[in_index] to out[out_index]. */
+/* (c, h, w) is the size of reorg's input, or of reorg3d's output. Copies x[out_index] to
+ * out[in_index]; if `reverse`, copies x[in_index] to out[out_index]. */
 static void exact_reorg(const float *x, int w, int h, int c, int stride, bool reverse, float *out)
 {
   int out_c = c / (stride * stride);

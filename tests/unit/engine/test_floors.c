@@ -13,7 +13,8 @@ static bool is_not_computed(const struct mafat_kind *kind)
   return kind->alias || kind->input;
 }
 
-/* A kind has a file in every kinds/ folder, unless it has no steps to price or run. */
+/* A kind that steps compute has an entry in the predictor's table and in the runner's. Other kinds
+ * have none. */
 START_TEST(every_kind_is_on_every_floor)
 {
   for (int t = 0; t < MAFAT_N_LAYER_TYPES; t++) {

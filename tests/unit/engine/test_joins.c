@@ -192,7 +192,7 @@ static void check_plans(const struct mafat_network *n, struct mafat_weights *w,
     compare(found, expected, floats, reader, plans[i]);
     if (!first) first = found;
     else if (memcmp(found, first, floats * sizeof *found) != 0)
-      ck_abort_msg("plan %s: other bits\n%s", plans[i], reader);
+      ck_abort_msg("plan %s: bits differ from those of the map itself\n%s", plans[i], reader);
     if (found != first) free(found);
   }
   free(first);
@@ -270,7 +270,7 @@ START_TEST(cuts_between_rows_change_no_bit)
     options.n_threads = 1 + i % 3;
     float *found = run(cut, cut_w, text, &options, input);
     if (memcmp(found, expected, floats_of(n, n->n_layers - 1) * sizeof *found) != 0)
-      test_fail_case(cfg, text, "%d threads: other bits than of operands that are not cut",
+      test_fail_case(cfg, text, "%d threads: bits differ from those with operands that are not cut",
                      options.n_threads);
     free(found);
   }
@@ -365,7 +365,7 @@ START_TEST(halves_of_a_layer_are_the_layer)
     options.n_threads = 1 + (int)i % 3;
     float *found = run(split, split_w, plans[i], &options, input);
     if (memcmp(found, expected, floats_of(whole, 2) * sizeof *found) != 0)
-      ck_abort_msg("plan %s: other bits", plans[i]);
+      ck_abort_msg("plan %s: bits differ from those of the whole layer", plans[i]);
     free(found);
   }
   free(input);
@@ -426,7 +426,8 @@ START_TEST(readers_of_some_rows_are_not_fused)
   struct mafat_plan_options options = options_of(MAFAT_DIRECT, 1);
   struct mafat_network *n = test_network(cfgs[_i]);
   if (_i == 2)
-    n->layers[1].operands[1].sources.list->tensor = mafat_network_picture(n); /* what is added */
+    /* the map that the shortcut adds */
+    n->layers[1].operands[1].sources.list->tensor = mafat_network_picture(n);
   for (int banded = 0; banded < 2; banded++) {
     if (banded) cut_rows(&rng, n->layers[1].operands);
     struct mafat_plan *plan = test_plan_with(n, "panels", &options);

@@ -1,5 +1,6 @@
 /* Covers predictor/ranks/{rank_parts, schemes}.c: random networks on several ranks give the same
- * bits as on one. The ranks are threads here, and send messages through memory. */
+ * bits as on one. Ranks are processes that compute one network together; here they are threads, and
+ * send messages through memory. */
 #include "predictor/plan/parts.h"
 #include "predictor/planning/planning.h"
 #include "predictor/ranks/rank_parts.h"
@@ -25,6 +26,7 @@ enum { MOST_RANKS = 6, MOST_MESSAGES = 1 << 14, MOST_SEGMENTS = 1 << 12 };
 
 /* ---- messages between threads ---- */
 
+/* A message of n bytes from one rank to another. values: number of tensor elements in it. */
 struct mail {
   char *bytes;
   size_t n;
@@ -102,7 +104,8 @@ struct rank {
   const struct mafat_network *network;
   struct mafat_plan *plan;
   struct mafat_layout *layout;
-  struct mafat_weights *weights; /* those that its plan needs, from a file; NULL: shared */
+  /* the rank's own weights, read from a file; NULL: it uses weights that all ranks share */
+  struct mafat_weights *weights;
   struct mafat_executor *executor;
 };
 
@@ -179,8 +182,9 @@ static float *run_alone(const struct mafat_network *n, const char *text,
   return out;
 }
 
-/* Returns the output of rank 0. fd: file from which each rank reads its own weights; -1: ranks
- * share weights. *values: number of values sent between ranks. */
+/* Runs all ranks and returns the outputs that rank 0 has, which the caller frees. fd: file from
+ * which each rank reads its own weights; -1: all ranks share w. *values: number of values sent
+ * between ranks. */
 static float *run_ranks(const struct mafat_network *n, const char *text, int n_ranks,
                         const struct mafat_plan_options *options, struct mafat_weights *w, int fd,
                         const float *input, uint64_t *values)
@@ -230,7 +234,8 @@ static void check_plan(const char *cfg, const struct mafat_network *n, const cha
 
 /* ---- random networks ---- */
 
-/* Makes a random plan for so many ranks, all of whose groups are split; false: none was found. */
+/* Writes to `text` a random plan for n_ranks ranks in which every group is split. Returns false if
+ * none was found. */
 static bool random_ranks(struct test_rng *rng, const struct mafat_network *n,
                          const struct mafat_plan_options *options, int n_ranks, char *text,
                          size_t capacity)
@@ -238,7 +243,8 @@ static bool random_ranks(struct test_rng *rng, const struct mafat_network *n,
   struct mafat_plan *plan;
   for (int i = 0; i < 20; i++) {
     if (!test_random_split(rng, n, options, text, capacity)) return false;
-    char *in_place = strstr(text, "/inplace"); /* is not allowed with ranks */
+    /* the plan option inplace is not allowed with ranks */
+    char *in_place = strstr(text, "/inplace");
     if (in_place) *in_place = '\0';
     size_t length = strlen(text);
     snprintf(text + length, capacity - length, "/ranks=%d,%d:%d", n_ranks,
@@ -249,7 +255,7 @@ static bool random_ranks(struct test_rng *rng, const struct mafat_network *n,
       mafat_plan_close(&plan);
       return true;
     }
-    /* A single device may cut inside a block of channels, ranks may not. */
+    /* without ranks, a part may end inside a block of channels; with ranks it may not */
     ck_assert_msg(strstr(d.text, "only split(...) groups") ||
                       strstr(d.text, "channels, in units of 16, which are too few"),
                   "%s", d.text);
@@ -323,19 +329,19 @@ END_TEST
 
 /* ---- numbers of values sent ---- */
 
-/* Four convolutions on maps of 4 x 6 pixels with 64, 192, 384, 192 and 192 channels. */
+/* Four convolutions with 192, 384, 192 and 192 filters. Maps have 4 x 6 pixels; the input has 64
+ * channels. */
 static const char chain[] = "[net]\nwidth=6\nheight=4\nchannels=64\n"
                             "[convolutional]\nfilters=192\nsize=1\nactivation=leaky\n"
                             "[convolutional]\nfilters=384\nsize=3\npad=1\nactivation=leaky\n"
                             "[convolutional]\nfilters=192\nsize=1\nactivation=leaky\n"
                             "[convolutional]\nfilters=192\nsize=1\nactivation=linear\n";
 
-/* Each scheme sends exactly as many values as predictor/ranks/schemes.h says, on any number of
- * ranks. */
+/* With each scheme, ranks send exactly as many values as predictor/ranks/schemes.h says. */
 START_TEST(what_crosses_is_the_formula)
 {
   static const struct {
-    const char *text; /* %d: parts */
+    const char *text; /* %d: number of parts of each layer */
     enum mafat_weight_sharing schemes[4];
   } rows[] = {{"split(c%1$d:0,c%1$d:1,c%1$d:2,c%1$d:3)",
                {MAFAT_FAN_OUT, MAFAT_FAN_OUT, MAFAT_FAN_OUT, MAFAT_FAN_OUT}},
@@ -364,13 +370,15 @@ START_TEST(what_crosses_is_the_formula)
 }
 END_TEST
 
-/* Windows of 3, 3 and 5 pixels on a map of 12 x 8, with 16, 32 and 8 channels. */
+/* Three convolutions with windows of 3, 3 and 5 pixels and 16, 32 and 8 filters. Maps have 12 rows
+ * and 8 columns. */
 static const char windows[] = "[net]\nwidth=8\nheight=12\nchannels=3\n"
                               "[convolutional]\nfilters=16\nsize=3\npad=1\nactivation=leaky\n"
                               "[convolutional]\nfilters=32\nsize=3\npad=1\nactivation=leaky\n"
                               "[convolutional]\nfilters=8\nsize=5\npad=1\nactivation=linear\n";
 
-/* Split by rows, neighbours exchange only the rows that the windows of one read from the other. */
+/* If layers are split by rows, neighbouring ranks exchange only the rows that the windows of one
+ * rank read from the other's part. */
 START_TEST(neighbours_exchange_rows)
 {
   struct mafat_network *n = test_network(windows);
@@ -379,15 +387,17 @@ START_TEST(neighbours_exchange_rows)
   mafat_plan_defaults(&options);
   options.algorithm = MAFAT_DIRECT;
   check_plan(windows, n, "split(h3:0-2)/NoCut/ranks=3", 3, &options, &values);
-  /* Rows 0-4 and 3-8 of the picture; one row to and from each neighbour, then two rows; two thirds
-   * of the output. */
+  /* Each rank has 4 of the 12 rows. Rank 0 has the picture, and sends rows 3-8 to rank 1 and rows
+   * 7-11 to rank 2. At both borders between parts, the ranks exchange one row of the first map in
+   * each direction, and two rows of the second. Ranks 1 and 2 send their rows of the output to rank
+   * 0. */
   ck_assert_uint_eq(values, (5 + 6) * picture + 4 * first + 8 * second + 8 * last);
   mafat_network_close(&n);
 }
 END_TEST
 
-/* Split in a grid, a rank gets columns from the neighbour left or right, rows from the neighbour
- * above or below, and a corner from the diagonal neighbour. */
+/* If layers are split in a grid, a rank gets columns from the neighbour left or right, rows from
+ * the neighbour above or below, and a corner from the diagonal neighbour. */
 START_TEST(neighbours_exchange_borders_of_a_grid)
 {
   struct mafat_network *n = test_network(windows);
@@ -396,16 +406,17 @@ START_TEST(neighbours_exchange_borders_of_a_grid)
   mafat_plan_defaults(&options);
   options.algorithm = MAFAT_DIRECT;
   check_plan(windows, n, "split(h2:0-2,w2:0-2)/NoCut/ranks=4", 4, &options, &values);
-  /* Parts of 6 x 4 pixels read 7 x 5 of the picture; borders one pixel wide, then two; three
-   * quarters of the output. */
+  /* Each of four ranks has 6 x 4 pixels. Rank 0 sends 7 x 5 pixels of the picture to each other
+   * rank. Each rank gets a border of the first map, one pixel wide, and of the second map, two
+   * pixels wide. Three ranks send their part of the output to rank 0. */
   ck_assert_uint_eq(values, 3 * 7 * 5 * picture + 4 * (6 + 4 + 1) * first +
                                 4 * (6 * 2 + 4 * 2 + 2 * 2) * second + 3 * 6 * 4 * last);
   mafat_network_close(&n);
 }
 END_TEST
 
-/* With whole layers on two ranks, the picture is not sent, a map is sent to the other rank, and the
- * last map is sent back. */
+/* Rank 0 computes the first two layers, rank 1 the others. The picture is not sent; the second
+ * layer's map is sent to rank 1, and the last map is sent back. */
 START_TEST(whole_layers_hand_on)
 {
   struct mafat_network *n = test_network(chain);
@@ -418,8 +429,8 @@ START_TEST(whole_layers_hand_on)
 }
 END_TEST
 
-/* A connected layer reads its whole input as one list. Every rank that computes some of its outputs
- * makes the list itself, whichever outputs it computes first. */
+/* Every rank that computes some outputs of a connected layer lists the layer's whole input itself,
+ * whichever outputs it computes first. */
 START_TEST(outputs_of_a_connected_layer)
 {
   static const char cfg[] = "[net]\nwidth=4\nheight=4\nchannels=3\n"
@@ -435,15 +446,18 @@ START_TEST(outputs_of_a_connected_layer)
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     check_plan(cfg, n, texts[i], 3, &options, &values);
     ck_assert_uint_eq(values,
-                      2 * 4 * 4 * 8 + 32 + 32); /* the map to two ranks, outputs back */
+                      /* the map to two ranks, and 32 outputs back from one rank, 32 from the
+                       * other */
+                      2 * 4 * 4 * 8 + 32 + 32);
   }
   mafat_network_close(&n);
 }
 END_TEST
 
-/* If sums need not continue from rank to rank, each rank begins its own sums. As many values are
- * sent, all to the last rank. Results differ from those of one device only by rounding; on two
- * ranks, which add in the same order, they do not differ. */
+/* With sums_apart, a rank does not continue the sums of the rank before it, but begins its own, and
+ * sends them to the last rank, which adds them up. The number of values sent stays the same.
+ * Results differ from those of one device only by rounding. With two ranks they are equal, because
+ * the values are added in the same order. */
 START_TEST(sums_apart)
 {
   static const int counts[] = {2, 3, 4, 6};
@@ -480,8 +494,8 @@ START_TEST(sums_apart)
 }
 END_TEST
 
-/* Integer sums are stored by panels. All of them must reach the rank that continues them, also if
- * the filters do not fill the last panel. */
+/* Sums of integers are stored in panels of filters. All panels must reach the rank that continues
+ * the sums, even if the filters do not fill the last panel. */
 START_TEST(sums_of_integers_go_on)
 {
   enum { SIDE = 5, IN = 8, MIDDLE = 64 };

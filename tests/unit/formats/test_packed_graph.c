@@ -1,8 +1,9 @@
 /* Covers base/{embedded_graph, model_file, open_file}.c, formats/packed/{graph, identity}.c,
  * api/model_files.c, base/model_source.c, formats/{readers, packed/network}.c,
- * runner/weights/packer.c: packed ONNX models hold all that the model's files do, and are refused
- * if any byte was changed; the ranges of bytes that an embedded graph holds; files that change
- * after a network was read from them; models of several outputs, in memory and from descriptors. */
+ * runner/weights/packer.c: a packed ONNX model replaces all files of the model, and is refused if
+ * any byte was changed; which bytes of the model's files an embedded graph holds; files that change
+ * after a network was read from them; models with several outputs, opened from memory and from
+ * descriptors. Writes the models to folders in /tmp. */
 #include "base/model_file.h"
 #include "formats/onnx/import.h"
 #include "formats/packed/graph.h"
@@ -68,8 +69,8 @@ static void remove_folder(void)
 
 enum { FILTERS = 10, TAPS = 27, FLAT = FILTERS * 64, CLASSES = 5, LIMITS_AT = FILTERS * TAPS * 4 };
 
-/* Makes the matrix an input of the model, and writes its numbers to a file to be given as a
- * constant. */
+/* Makes the matrix an input of the model, and writes its values to a file, so that the input can be
+ * given as a constant. */
 static void write_matrix(struct test_message *graph, const int64_t *dims, const double *numbers)
 {
   static float floats[FLAT * CLASSES];
@@ -79,9 +80,9 @@ static void write_matrix(struct test_message *graph, const int64_t *dims, const 
   given.n = 1;
 }
 
-/* Writes a model: a convolution with normalization, whose weights and whose activation's limits are
- * in another file, and a product with a matrix. gives: the matrix is an input, given as a constant;
- * else an initializer. */
+/* Writes a model: a convolution, batch normalization, a clip, and a product with a matrix. The
+ * convolution's weights and the clip's limits are in another file. gives: the matrix is an input
+ * that is given as a constant; else it is an initializer. */
 static void write_model_with(bool gives)
 {
   static const int64_t picture[] = {1, 3, 8, 8}, kernels[] = {FILTERS, 3, 3, 3},
@@ -282,7 +283,7 @@ static void check_bytes(char *whole, size_t n, size_t from, size_t bytes, size_t
 }
 
 /* The hash of a network does not depend on uninitialized memory: here a constant of single bytes
- * ends in the middle of a float. */
+ * ends in the middle of a float's four bytes. */
 START_TEST(equal_networks_have_one_hash)
 {
   enum { N = 4003 }; /* too large for glibc's small cached blocks */
@@ -333,7 +334,7 @@ START_TEST(every_changed_byte_is_noticed)
   check_bytes(whole, n, 2 * MAFAT_PACKED_ALIGNMENT, 400,
               7); /* not every byte, because the embedded graph is long */
   check_bytes(whole, n, (size_t)(3 + _i) * MAFAT_PACKED_ALIGNMENT, 900,
-              31); /* the constant's page, which is checked, too */
+              31); /* the constant's page */
   for (size_t bytes = n - 1; bytes > 0; bytes -= bytes > 4096 ? 4096 : bytes) {
     test_write_file(packed_path, whole, bytes);
     ck_assert_msg(is_refused(packed_path), "cutting to %zu bytes was not noticed", bytes);
@@ -342,9 +343,10 @@ START_TEST(every_changed_byte_is_noticed)
 }
 END_TEST
 
-/* Invalid values in the index, with right hashes, as an attacker could write them. The index of
- * this model has: a word, a hash, the number of files; of the first file the name, the length and
- * the number of ranges; then the first range. */
+/* Invalid values in the index, with hashes that match them, as an attacker could write them. Each
+ * row writes the low `bytes` bytes of `number` at byte `at` of the index. The index of this model
+ * consists of a word, a hash and the number of files; then the first file's name, length and number
+ * of ranges; then that file's first range. */
 static const struct {
   size_t at;
   uint64_t number;
@@ -448,8 +450,8 @@ START_TEST(weights_of_changed_files_are_refused)
 }
 END_TEST
 
-/* Weights are refused if another file is named for them than the model or the packed model. Another
- * name of the same file is allowed. */
+/* A network's weights may be opened only from its model file or from the packed model. Another name
+ * of the same file is allowed. */
 START_TEST(weights_of_other_files_are_refused)
 {
   struct mafat_network *n;
@@ -550,7 +552,8 @@ START_TEST(an_embedded_graph_holds_the_added_bytes)
 }
 END_TEST
 
-/* Files are found fast among the most allowed, though their long names differ only at the end. */
+/* Files are found fast even if there are as many as allowed, with long names that differ only at
+ * the end. */
 START_TEST(files_with_long_names_are_found_fast)
 {
   enum { ALIKE = 4000, N = MAFAT_EMBEDDED_GRAPH_MAX_FILES };
@@ -683,7 +686,7 @@ static int count_layers_of_several_outputs(const char *path)
   return count;
 }
 
-/* Runs the model and reads all outputs, one after the other. Returns how many floats. */
+/* Runs the model and reads all outputs, one after the other. Returns the number of floats. */
 static size_t run_outputs(const char *path, const char *plan, float *to)
 {
   const struct mafat_model_options o = {
@@ -749,8 +752,8 @@ START_TEST(a_model_in_memory_must_hold_its_constants)
 }
 END_TEST
 
-/* For a descriptor, files that the model names are looked for in the folder of the given path.
- * Without a path they are not found. */
+/* If a model is opened from a descriptor, the files that the model names are looked for in the
+ * folder of the given path. Without a path they are not found. */
 START_TEST(a_descriptors_folder_is_that_of_its_path)
 {
   static const float input[3 * 8 * 8] = {1, 2, 3, 4, 5, 6, 7, 8};

@@ -20,8 +20,8 @@
 
 Suite *tflite_hybrid_suite(void);
 
-/* How a constant is stored: as int8 with one scale, as int8 with a scale per filter, or float16;
- * read directly by its operator or by a DEQUANTIZE between. */
+/* How a constant is stored: as int8 with one scale, as int8 with one scale for each filter, or as
+ * float16. Its operator reads it directly, or through a DEQUANTIZE. */
 enum how {
   INT8_OF_ALL, INT8_OF_FILTERS, INT8_DEQUANTIZED, INT8_OF_FILTERS_DEQUANTIZED, HALVES_DEQUANTIZED,
   N_WAYS
@@ -52,7 +52,8 @@ static bool dequantizes(enum how how)
   return how >= INT8_DEQUANTIZED;
 }
 
-/* True if the tensor is the weights of an operator. *dimension: its dimension of filters. */
+/* True if the tensor is the weights of an operator. *dimension: the dimension of the weights that
+ * counts filters. */
 static bool is_weights(const struct test_tflite_model *m, int tensor, int *dimension)
 {
   for (int i = 0; i < m->n_operators; i++) {
@@ -183,8 +184,8 @@ static struct file write_model(const struct test_tflite_model *model)
   return f;
 }
 
-/* Packs the model. type: MAFAT_F32 keeps the types of its weights; else they become as narrow as
- * this, where layers allow it. */
+/* Packs the model and returns the new file. type: narrowest type of the packed weights, where
+ * layers allow it; MAFAT_F32 keeps the types that the weights have. */
 static struct file pack(const char *path, enum mafat_dtype type)
 {
   struct file f = {"/tmp/mafat-test-XXXXXX"};
@@ -194,7 +195,7 @@ static struct file pack(const char *path, enum mafat_dtype type)
   return f;
 }
 
-/* Runs a model and reads its output. Returns how many numbers. */
+/* Runs a model and reads its output. Returns the number of floats. */
 static size_t run(const char *path, const char *plan, int threads, float *out)
 {
   struct mafat_model_options options = {.size = sizeof options};
@@ -232,7 +233,7 @@ static void check_near(const char *name, const float *is, const float *expected,
                   (double)is[i]);
 }
 
-/* A packed model gives the same outputs; packed with four bits, similar ones. */
+/* A packed model gives the same outputs. Packed with four-bit weights, it gives similar outputs. */
 static void check_packed(const char *name, const char *path, const float *expected, size_t n)
 {
   static float found[MOST_OUTPUT];

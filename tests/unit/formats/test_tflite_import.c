@@ -64,7 +64,7 @@ static float *make_input(const struct mafat_port *port)
   return chw;
 }
 
-/* A sum of all elements of an output, each multiplied by another pseudorandom number. */
+/* Sums an output's elements, each multiplied by its own pseudorandom number. */
 static double project(const struct mafat_executor *e, const struct mafat_port *port)
 {
   uint32_t state = 11;
@@ -379,8 +379,8 @@ START_TEST(unsupported_models_are_refused)
 }
 END_TEST
 
-/* Models of one operator that reads a small map `x` and lists. Files can have them, but TFLite does
- * not define what they compute. */
+/* Each model has one operator, which reads a small map `x` and lists of integers. A file can
+ * contain such a model, but TFLite does not define its result, so it is refused. */
 static const struct undefined {
   struct test_tflite_operator operator;
   int rank;
@@ -498,8 +498,8 @@ START_TEST(transposed_convolutions_reverse_convolutions)
 }
 END_TEST
 
-/* Dimensions of an input are rows, columns, channels. If the model first moves the first dimension
- * to the end, they are channels, rows, columns. */
+/* The dimensions of an input are rows, columns, channels. They are channels, rows, columns if the
+ * model first moves the first dimension to the end. */
 START_TEST(transposed_pictures_keep_their_sides)
 {
   static const struct { int32_t shape[4], perm[4]; struct mafat_shape is; } cases[] = {
@@ -610,8 +610,9 @@ END_TEST
 
 /* ---- constants that are given ---- */
 
-/* Imports the model with its constant `tensor` changed to an input that is given as a constant. The
- * constant's data are written to a file, after `header`, which is NumPy's or empty. */
+/* Turns constant number `tensor` of the model into an input, and imports the model with a file that
+ * gives this input a constant value. The file consists of `header` (NumPy's or empty) and the
+ * constant's data. */
 static int import_given(const struct test_tflite_model *model, int tensor, const char *header,
                         size_t header_bytes, struct mafat_network **n)
 {
@@ -671,7 +672,7 @@ END_TEST
 
 /* ---- large models ---- */
 
-/* Imports a large model and checks that it takes at most so many processor seconds. */
+/* Imports a large model and checks that it takes at most `most` processor seconds. */
 static struct test_imported import_in_time(const struct test_tflite_model *model, double most)
 {
   clock_t begin = clock();
@@ -681,7 +682,8 @@ static struct test_imported import_in_time(const struct test_tflite_model *model
   return m;
 }
 
-/* Scales and zero points that are megabytes apart in the file must not be read alternately. */
+/* Scales and zero points may be megabytes apart in the file. Reading them alternately would be
+ * slow. */
 START_TEST(scales_are_read_in_large_pieces)
 {
   enum { X, Y, WEIGHTS, REALS, N = 1 << 21 };
@@ -727,7 +729,7 @@ START_TEST(scales_are_read_in_large_pieces)
 }
 END_TEST
 
-/* The readers of a Cast must not be searched for among all operators each time. */
+/* The import must not search all operators for the readers of each Cast. */
 START_TEST(many_casts_are_read_in_time)
 {
   enum { X, TABLE, FIRST, N = 30000, N_TENSORS = FIRST + 2 * N };

@@ -1,7 +1,7 @@
 /* Covers {network, predictor}/kinds/quantize.c, runner/engine/kinds/integer/constant.c: small
- * .tflite models give the outputs of TFLite 2.9.0: operators of constants only, fused activations,
- * quotients of integers, quantized weights that are rearranged before they are used, and rounding
- * of halves of quantized integers. */
+ * .tflite models give the outputs of TFLite 2.9.0. They have operators that read only constants,
+ * fused activations, quotients of integers, quantized weights that are rearranged before they are
+ * used, and quantized values that are rounded from halves. */
 #include "formats/tflite/tflite.h"
 #include "include/mafat.h"
 #include "tests/support/tflite_writer.h"
@@ -87,8 +87,8 @@ static const struct {
   float scale;
   int64_t zero;
 } weighted = {.01f, 0}, wider = {.02f, 0}, apart = {.01f, 4}, input = {.05f, 3}, output = {.2f, 0};
-/* Integers times quotients of the first four scales are just above a half if divided as floats, and
- * just below if divided as doubles. */
+/* Small integers times quotients of two of the first four scales are just above a half if the
+ * quotient is computed in floats, and just below if it is computed in doubles. */
 static const struct {
   float scale;
   int64_t zero;
@@ -122,8 +122,8 @@ static const signed char rows[] = {-100, -63, -26, 11, 48, 85, -78, -41, -4, 33,
     .name = (its_name), .type = I8, .rank = 4, .shape = {1, (h), 2, 2}, SCALE(input) \
   }
 
-/* The product of rows [11, 48, 85] and [-78, -41, -4] (scale .01) with x (scale .05, zero point
- * 3). */
+/* x, and its products with rows [11, 48, 85] and [-78, -41, -4] of the weights. Scales: .05 with
+ * zero point 3 for x, .01 for the weights. */
 #define TWO_ROWS .input = {.1f, -1.15f, 4.35f}, .n = 2, .expected = {3.2f, .2f}
 
 static const struct model models[] = {
@@ -150,7 +150,7 @@ static const struct model models[] = {
      .input = {1, 1, 1},
      .n = 3,
      .expected = {1, 3.5f, 1}},
-    {.what = "one with a most",
+    {.what = "a fused activation of two constants with an upper bound",
      .tensors = {FLOATS("x", 3),
                  THREE("a", high),
                  THREE("b", half),
@@ -174,7 +174,7 @@ static const struct model models[] = {
      .n = 3,
      .expected = {7, 3.5f, 1}},
 
-    {.what = "the largest",
+    {.what = "the largest values",
      .tensors = {FLOATS("x", 4),
                  LIST("k", two, 1),
                  {.name = "places", .type = I32, .rank = 2, .shape = {1, 2}},
@@ -187,7 +187,7 @@ static const struct model models[] = {
      .input = {1, 7, 3, 7},
      .n = 2,
      .expected = {7, 7}},
-    {.what = "where these are",
+    {.what = "the indices of the largest values",
      .tensors = {FLOATS("x", 4),
                  LIST("k", two, 1),
                  FLOATS("values", 2),
@@ -200,7 +200,7 @@ static const struct model models[] = {
      .input = {1, 7, 3, 7},
      .n = 2,
      .expected = {1, 3}},
-    {.what = "the largest numbers of 8 bits",
+    {.what = "the largest int8 values",
      .tensors = {INPUT,
                  LIST("k", two, 1),
                  {.name = "places", .type = I32, .rank = 2, .shape = {1, 2}},
@@ -214,7 +214,7 @@ static const struct model models[] = {
      .n = 2,
      .expected = {4.35f, .1f}},
 
-    {.what = "quotients of integers are cut towards 0",
+    {.what = "quotients of constant integers are truncated towards 0",
      .tensors = {FLOATS("x", 2),
                  LIST("a", sevens, 2),
                  LIST("b", two, 1),
@@ -242,7 +242,7 @@ static const struct model models[] = {
      .input = {1, 1},
      .n = 2,
      .expected = {-3, 3}},
-    {.what = "those that are computed are not divided",
+    {.what = "quotients of integers computed in the run are refused",
      .says = "divides integers",
      .tensors = {{.name = "x", .type = I32, .rank = 2, .shape = {1, 2}},
                  LIST("b", two, 1),
@@ -253,7 +253,7 @@ static const struct model models[] = {
                     .inputs = {0, 1},
                     .outputs = {2},
                     .options = DIVISION}}},
-    {.what = "nor is their mean taken",
+    {.what = "a mean of integers computed in the run is refused",
      .says = "found integers",
      .tensors = {{.name = "x", .type = I32, .rank = 2, .shape = {1, 2}},
                  LIST("b", one, 1),
@@ -279,7 +279,7 @@ static const struct model models[] = {
                     .outputs = {5},
                     .options = DENSE}},
      TWO_ROWS},
-    {.what = "that are gathered",
+    {.what = "quantized weights that are gathered",
      .tensors = {INPUT, ROWS, LIST("places", places, 2), MOVED(2), OUTPUT},
      .operators = {{.code = MAFAT_TFLITE_GATHER,
                     .n_inputs = 2,
@@ -296,7 +296,7 @@ static const struct model models[] = {
      .input = {.1f, -1.15f, 4.35f},
      .n = 2,
      .expected = {.2f, 3.2f}},
-    {.what = "that are joined",
+    {.what = "quantized weights that are concatenated",
      .tensors =
          {INPUT,
           {.name = "a", .type = I8, .rank = 2, .shape = {1, 3}, DATA(first), SCALE(weighted)},
@@ -316,7 +316,7 @@ static const struct model models[] = {
                     .outputs = {4},
                     .options = DENSE}},
      TWO_ROWS},
-    {.what = "that are packed",
+    {.what = "quantized weights that are packed",
      .tensors = {INPUT,
                  {.name = "a", .type = I8, .rank = 1, .shape = {3}, DATA(first), SCALE(weighted)},
                  {.name = "b", .type = I8, .rank = 1, .shape = {3}, DATA(second), SCALE(weighted)},
@@ -337,7 +337,7 @@ static const struct model models[] = {
                     .outputs = {4},
                     .options = DENSE}},
      TWO_ROWS},
-    {.what = "that are half of a split",
+    {.what = "quantized weights that are half of a split",
      .tensors = {INPUT,
                  ROWS,
                  LIST("axis", none, 1),
@@ -361,7 +361,7 @@ static const struct model models[] = {
      .input = {.1f, -1.15f, 4.35f},
      .n = 2,
      .expected = {.2f, -4.8f}},
-    {.what = "of floats, too",
+    {.what = "a slice of quantized weights, for a float input",
      .tensors = {FLOATS("x", 3), ROWS, LIST("from", from, 2), LIST("size", size, 2), MOVED(2),
                  FLOATS("y", 2)},
      .operators = {{.code = MAFAT_TFLITE_SLICE,
@@ -378,7 +378,7 @@ static const struct model models[] = {
      .input = {1, 2, 4},
      .n = 2,
      .expected = {4.47f, -1.76f}},
-    {.what = "as floats they mean what they are",
+    {.what = "a slice of quantized weights with a zero point, dequantized",
      .tensors = {FLOATS("x", 3),
                  {.name = "w", .type = I8, .rank = 2, .shape = {4, 3}, DATA(rows), SCALE(apart)},
                  LIST("from", from, 2),
@@ -405,7 +405,7 @@ static const struct model models[] = {
      .input = {1, 2, 4},
      .n = 2,
      .expected = {4.19f, -2.04f}},
-    {.what = "constants of two scales are not joined",
+    {.what = "a concatenation of constants of two scales is refused",
      .says = "a constant with another scale",
      .tensors =
          {INPUT,
@@ -425,7 +425,7 @@ static const struct model models[] = {
                     .inputs = {0, 3, -1},
                     .outputs = {4},
                     .options = DENSE}}},
-    {.what = "nor added",
+    {.what = "a sum of two quantized constants is refused",
      .says = "two quantized constants",
      .tensors =
          {INPUT,
@@ -446,7 +446,7 @@ static const struct model models[] = {
                     .outputs = {4},
                     .options = DENSE}}},
 
-    {.what = "halves of a bound",
+    {.what = "RELU rounds halves up",
      .tensors = {NUMBERS("x", thirds), NUMBERS("y", halves)},
      .operators = {{.code = MAFAT_TFLITE_RELU,
                     .n_inputs = 1,
@@ -456,7 +456,7 @@ static const struct model models[] = {
      .input = {.003f, .009f, .015f},
      .n = 3,
      .expected = {.004f, .010f, .016f}},
-    {.what = "of PRELU",
+    {.what = "PRELU rounds halves up",
      .tensors =
          {NUMBERS("x", thirds),
           {.name = "a", .type = I8, .rank = 3, .shape = {1, 1, 3}, DATA(ones), SCALE(weighted)},
@@ -469,7 +469,7 @@ static const struct model models[] = {
      .input = {.003f, .009f, .015f},
      .n = 3,
      .expected = {.004f, .010f, .016f}},
-    {.what = "of products",
+    {.what = "products round halves up",
      .tensors =
          {NUMBERS("x", fortieth),
           {.name = "a", .type = I8, .rank = 4, .shape = {1, 1, 1, 3}, DATA(ones), SCALE(weighted)},
@@ -483,7 +483,7 @@ static const struct model models[] = {
      .input = {.025f, .125f, .225f},
      .n = 3,
      .expected = {.001f, .002f, .003f}},
-    {.what = "a product of scales that is no float",
+    {.what = "a product of scales above the largest float is refused",
      .says = "scales",
      .tensors =
          {NUMBERS("x", huge),
@@ -495,7 +495,7 @@ static const struct model models[] = {
                     .inputs = {0, 1},
                     .outputs = {2},
                     .options = MULTIPLICATION}}},
-    {.what = "not of another scale alone",
+    {.what = "QUANTIZE to another scale rounds these halves down",
      .tensors = {NUMBERS("x", thirds), NUMBERS("y", halves)},
      .operators = {{.code = MAFAT_TFLITE_QUANTIZE,
                     .n_inputs = 1,
@@ -506,7 +506,7 @@ static const struct model models[] = {
      .n = 3,
      .expected = {.002f, .008f, .014f}},
 
-    {.what = "rows of a map whose first ones nobody reads",
+    {.what = "rows of a map whose first rows are not read",
      .tensors = {ROWS_OF_TWO("x", 3), LIST("places", there_and_back, 5), ROWS_OF_TWO("longer", 5),
                  LIST("again", every_other, 2), ROWS_OF_TWO("y", 2)},
      .operators = {{.code = MAFAT_TFLITE_GATHER,

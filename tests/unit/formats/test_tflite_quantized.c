@@ -371,7 +371,7 @@ static void exponential(void)
       .code = MAFAT_TFLITE_EXP, .n_inputs = 1, .inputs = {Y}, .n_outputs = 1, .outputs = {MEAN}};
 }
 
-/* ---- quantizations for which there is no rule: the second operator is replaced ---- */
+/* ---- quantizations for which operators have no rule: the second operator is replaced ---- */
 
 static void second(int code, int type, float scale, int64_t zero)
 {
