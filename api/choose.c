@@ -104,8 +104,9 @@ static size_t own_bytes(void)
 }
 
 /* Returns the bytes that opening may take besides the resident ones: what the budget leaves. If the
- * machine has more, at least the usual bytes, so that the least budget can be reported. The kernel
- * drops code if memory is short, so only some of it counts then. */
+ * machine has more memory, returns at least usual_bytes, so that opening gets far enough to report
+ * the least budget that fits. The kernel drops code if memory is short, so only some of it counts
+ * then. */
 static size_t opening_room(size_t budget_bytes, size_t machine_bytes, size_t resident_bytes,
                            size_t reserve_bytes, size_t usual_bytes)
 {
@@ -241,7 +242,8 @@ static void search_on(struct mafat_front **made, struct mafat_choice *c,
   }
 }
 
-/* Searches for the plan of the budget; *made is empty if whole maps do not fit. */
+/* Searches for a plan for the budget that computes whole maps (search/best/quick.h), and searches
+ * on for a better one if that pays. *made has no plan if whole maps do not fit. */
 static int find_quickly(struct mafat_front **made, struct mafat_choice *c,
                         const struct mafat_choice_request *r, struct mafat_diagnostic *d)
 {

@@ -1,5 +1,6 @@
-/* Implements dry runs and plan reports (include/mafat_plan.h). Called by programs/. Reads models,
- * chooses plans; allocates. */
+/* Implements dry runs and plan reports (include/mafat_plan.h). Called by programs/ and the Python
+ * bindings. Reads models, chooses plans. Allocates dry runs and reports, which the functions that
+ * close them free. */
 #include "api/dry_run.h"
 
 #include "formats/darknet/fork.h"

@@ -89,8 +89,8 @@ static const struct mafat_integer_kernels *integer_kernels_of(const struct mafat
   return mafat_integer_kernels_find(kernels ? kernels : mafat_kernels_find(NULL));
 }
 
-/* Returns the bytes of stack that integer convolutions need in addition: for tables of taps, and at
- * some kernel levels for sorted lists of weights. */
+/* Returns the bytes of stack that integer convolutions need beyond MAFAT_THREAD_PAGES (predict.h):
+ * for tables of taps, and at some kernel levels for sorted lists of weights. */
 static size_t stack_of_runs(const struct mafat_network *n, const struct mafat_kernels *kernels)
 {
   enum { INTEGER_STACK = 20 << 10 };

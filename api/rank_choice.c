@@ -239,7 +239,8 @@ struct best_mix {
   bool found;
   struct seen_spec *seen; /* (n_seen), capacity for `capacity` */
   int n_seen, capacity;
-  double ends_ms; /* end of the search */
+  double ends_ms; /* time at which the search ends (mafat_process_now_ms); INFINITY: no time
+                     limit */
 };
 
 static const struct seen_spec *find_seen(const struct best_mix *b, const char *text)

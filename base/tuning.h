@@ -75,7 +75,7 @@ enum {
  * size is a multiple of this. */
 enum { MAFAT_READ_BEHIND = 64 };
 
-/* most filters of a panel that is left to the FEW level of a level (base/levels.def) */
+/* A kernel level leaves panels of at most this many filters to its FEW level (base/levels.def). */
 enum { MAFAT_NARROW_FILTERS = MAFAT_AVX512_LANES / 2 };
 
 #endif

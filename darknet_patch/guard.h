@@ -21,11 +21,11 @@ void guard_error(const char *text) __attribute__((noreturn));
  * what Darknet appends; it includes the terminating zero. */
 void guard_path(const char *path, int capacity);
 
-/* A picture that could not be written: fails with status 1, or returns while training. */
+/* Call if a picture could not be written: fails with status 1, or returns while training. */
 void guard_unwritten(const char *file);
 
-/* A picture that could not be loaded: fails, or returns while training, which then goes on without
- * it. `why` is printed if the file itself can be opened. */
+/* Call if a picture could not be loaded: fails, or returns while training, which then goes on
+ * without it. `why` is printed if the file itself can be opened. */
 void guard_picture(const char *file, const char *why);
 
 /* ---- the cfg ---- */

@@ -48,7 +48,7 @@ static inline struct mafat_activating mafat_activating(enum mafat_activation kin
   return (struct mafat_activating){.kind = kind};
 }
 
-/* x if positive, else a x. */
+/* Returns the activation that gives x if x is positive, else a * x. */
 static inline struct mafat_activating mafat_activating_sloped(float a)
 {
   return (struct mafat_activating){a >= FLT_MIN && a <= 1 ? MAFAT_SLOPED : MAFAT_STEEP, a, 0};
@@ -62,7 +62,7 @@ enum mafat_blend {
   MAFAT_BLEND_MIN,   /* z if smaller, else x */
   MAFAT_BLEND_DIV,   /* x / z */
   MAFAT_BLEND_RDIV,  /* z / x */
-  MAFAT_BLEND_PRELU, /* x if positive, else z x */
+  MAFAT_BLEND_PRELU, /* x if positive, else z * x */
   MAFAT_N_KERNEL_BLENDS, /* blends before this one are part of the kernels of every level */
   MAFAT_BLEND_POW = MAFAT_N_KERNEL_BLENDS, /* x^z */
   MAFAT_BLEND_RPOW,  /* z^x */
@@ -121,14 +121,15 @@ enum mafat_point { MAFAT_POINT_CENTER, MAFAT_POINT_LEFT_TOP, MAFAT_POINT_RIGHT_B
 struct mafat_head {
   /* coords: values per box besides objectness and classes; n_anchors: boxes per cell */
   int classes, coords, n_anchors;
-  float scale_xy;                 /* yolo, Gaussian_yolo: scale_x_y */
+  float scale_xy;                 /* yolo, Gaussian_yolo: cfg key scale_x_y */
   float *anchors; /* (n_anchors, 2): width, height; in cells (region) or input pixels (yolo) */
   int side;                       /* detection: the grid is side x side */
   float beta_nms;
-  enum mafat_nms nms : 8; /* yolo, Gaussian_yolo: nms_kind; the last head's applies to all boxes */
-  enum mafat_point point : 8;     /* Gaussian_yolo: yolo_point */
+  enum mafat_nms nms : 8; /* yolo, Gaussian_yolo: cfg key nms_kind; the last head's value applies to
+                             all boxes */
+  enum mafat_point point : 8;     /* Gaussian_yolo: cfg key yolo_point */
   bool new_coords; /* yolo: coordinates are already activated, and sizes are squared */
-  bool softmax, background;       /* region; softmax: also detection */
+  bool softmax, background;       /* cfg keys of region; softmax also of detection */
   bool sqrt;                      /* detection: sizes are stored as square roots */
 };
 
@@ -199,7 +200,8 @@ struct mafat_postprocess {
   int detections_per_class;  /* most detections of a class, if `regular` */
   int classes;               /* number of classes: the last scores of each anchor */
   bool regular; /* suppress boxes class by class; else all together, each with its best classes */
-  float least_score, most_overlap; /* thresholds of detections, and of suppression */
+  float least_score, most_overlap; /* least score of a detection; greatest overlap (intersection
+                                      over union) of two boxes that are both kept */
   float y_scale, x_scale, h_scale, w_scale; /* divisors of the box encodings */
 };
 
@@ -241,7 +243,7 @@ struct mafat_layer {
   bool batch_normalize;
   /* matmul: the second operand is transposed: it has a column for each output channel */
   bool transposed;
-  bool reverse;               /* reorg */
+  bool reverse;               /* reorg: cfg key reverse */
   bool noadjust;              /* crop: keep the range [0, 1] instead of scaling it to [-1, 1] */
   bool output;                /* requested as an output: readable after a run */
   enum mafat_blend blend : 8; /* applied to the operands from first to last */
@@ -249,7 +251,7 @@ struct mafat_layer {
   int extra;                  /* reorg: zeros appended to the flattened input */
   /* MAFAT_BLEND_ADD: alpha * input + beta * each other operand; matmul: alpha * product */
   float alpha, beta;
-  float scale;                /* upsample */
+  float scale;                /* upsample: factor of the copied values */
   union {                     /* one member per kind */
     struct {
       /* local_avgpool with count_padding: rows and columns of padding past the end of the map that

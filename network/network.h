@@ -54,8 +54,9 @@ struct mafat_decoded {
   const struct mafat_outputs_head *head; /* NULL: outputs are not decoded */
   bool nothing;              /* decode nothing, not even detection layers */
   bool declared;                 /* chosen by the user or the file, not guessed */
-  int outputs[MAFAT_DECODED_OUTPUTS]; /* outputs that the head reads, in its order */
-  uint64_t boxes;            /* 0: classes of the whole picture */
+  int outputs[MAFAT_DECODED_OUTPUTS]; /* outputs that the head reads, in the order that it
+                                         expects */
+  uint64_t boxes;            /* number of boxes; 0: the outputs are classes of the whole picture */
   int classes, points;       /* per box */
   bool best;                 /* each box has only its best class */
   bool shares;               /* box coordinates are relative to the input's size, not in pixels */

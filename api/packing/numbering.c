@@ -39,10 +39,12 @@ struct mafat_numbering {
   struct mafat_packed_origin origin;       /* origin of the packed network */
   float **factors;                         /* [layer of `network`] */
   struct mafat_measure *measure;
-  struct mafat_measured *errors, last;     /* [layer of wide] */
+  struct mafat_measured *errors, last;     /* errors: [layer of wide]; last: of the network's
+                                              outputs, in the last measurement */
   const struct candidate *calibrated;      /* last candidate for which pictures were run; NULL:
                                               none */
-  double moved[MAFAT_PACKING_CANDIDATES];        /* output error of each candidate */
+  double moved[MAFAT_PACKING_CANDIDATES];        /* error of the network's outputs with each
+                                                    candidate */
   int candidate, n_candidates, best;                   /* current, number, best so far */
   bool again;                              /* the best candidate is packed again, because
                                               its file was overwritten */

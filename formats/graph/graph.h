@@ -156,8 +156,8 @@ static inline bool mafat_value_is_narrow(const struct mafat_value *v)
          mafat_dtypes[v->place.type].narrow;
 }
 
-/* Quantization parameters of a quantized constant after conversion to unsigned bytes, as tensors
- * store it. */
+/* Quantization parameters that a quantized constant has when it is stored as unsigned bytes, the
+ * form of 8-bit tensors. */
 static inline struct mafat_quantization mafat_value_quantization(const struct mafat_value *v)
 {
   return mafat_quantization(

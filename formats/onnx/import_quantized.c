@@ -26,8 +26,8 @@ static int read_axis(const struct mafat_onnx_importer *i, const struct mafat_val
   return code;
 }
 
-/* Reshapes input `index`, a list of numbers, to n_dims dimensions: dimension `dim` numbers the
- * list, the others have size 1. A single number becomes a scalar. */
+/* Reshapes input `index`, a list of numbers, to n_dims dimensions: the list runs along dimension
+ * `dim`, the other dimensions have size 1. A single number becomes a scalar. */
 static int lay_along(struct mafat_onnx_importer *i, struct mafat_value *out, int index, int n_dims,
                      int dim)
 {

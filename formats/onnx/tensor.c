@@ -88,7 +88,8 @@ struct data {
   int field;            /* field with the elements; 0: none */
   uint64_t n, n_fields; /* entries in that field; occurrences of it */
   struct mafat_wire_field first, raw;
-  /* external data: path relative to the folder, entries seen (external_entry), their numbers */
+  /* external data: path relative to the folder; bit set of the entries seen (external_entry);
+   * values of the entries OFFSET and LENGTH */
   const char *path;
   unsigned entries;
   uint64_t offset, length;

@@ -9,9 +9,10 @@
  *   input   = w_in * h_in * c_in
  *   scratch + output + 2 * input
  *
- * w and h are the tile's width and height at that layer, including overlap with other tiles, cut
- * off at the map's edge. The prediction is the largest sum plus a constant. The tiles are those of
- * a direct run that computes each layer by itself, whatever algorithms and fusions the plan has.
+ * F is the side of the filter, S its stride. w and h are the tile's width and height at that layer,
+ * including overlap with other tiles, cut off at the map's edge. The prediction is the largest sum
+ * plus a constant. The tiles are those of a direct run that computes each layer by itself, whatever
+ * algorithms and fusions the plan has.
  *
  * The paper has chains of convolutions and maxpools, square grids and two groups. Here the formula
  * covers any number of groups, any grid (even, balanced or given) and every layer that computes

@@ -103,7 +103,7 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
 size_t mafat_predict_opening(const struct mafat_footprint *footprint);
 
 /* Returns the charge that mafat_predict would give if the process were larger by more_bytes.
- * charge_bytes and resident_bytes are those of its prediction. */
+ * charge_bytes and resident_bytes are those of its prediction without more_bytes. */
 size_t mafat_predict_charge_with(size_t charge_bytes, size_t resident_bytes, size_t more_bytes);
 
 #endif

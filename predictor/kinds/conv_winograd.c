@@ -49,7 +49,8 @@ static bool shares_values(int turns, int n_panels, int n_threads)
   return n_threads > 1 && n_panels > 1 && turns <= n_threads;
 }
 
-/* Lower bound of the share of time in which threads are busy. */
+/* Lower bound of the share of time in which threads are busy. The unit of work is one row of tiles
+ * with one panel; `most` is the work of the thread that has most of it. */
 static double time_used(int tiles_down, int turns, int n_panels, int n_threads)
 {
   /* every thread computes all turns of equally many panels */

@@ -73,7 +73,7 @@ static int owner_of(const struct mafat_layout_maker *m, int tensor)
 }
 
 /* Finds the number of row slots of each in-place ring, which several maps share: enough for each
- * map, and for the operand that it overwrites plus their overlap distance. */
+ * map alone, and for the rows of the map that it overwrites plus the overlap distance. */
 static void size_rings(struct mafat_layout_maker *m)
 {
   const int *ring_shared_with = m->plan->ring_shared_with,
@@ -212,8 +212,8 @@ static bool runs_here(const struct mafat_layout_maker *m, int layer)
   return m->plan->rank < 0 || m->parts[layer].first <= m->parts[layer].last;
 }
 
-/* Creates the buffer of a video frame, which exists before the first step. It lives until it is
- * converted: at the first time, or row by row until the input's last row is read. If
+/* Creates the buffer of a video frame, which exists before the first step. It lives until it has
+ * been converted: all at once at time 0, or row by row until the input's last row is read. If
  * plan->frame_stays, it lives to the end of the run. */
 static int size_frame(struct mafat_layout_maker *m)
 {

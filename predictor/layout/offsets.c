@@ -322,7 +322,7 @@ static void find_tight(struct assignment *a, size_t bound, size_t eighths)
 /* Searches for the smallest arena of the tight blocks, within a limit of placements. */
 static int assign_exact(struct assignment *a, size_t bound)
 {
-  enum { EFFORT = 10000000 }; /* search limit; a placement counts n^2 */
+  enum { EFFORT = 10000000 }; /* search limit; each placement of one of the n blocks counts n^2 */
   struct mafat_block few[MAFAT_FEW_BLOCKS];
   size_t total = a->best_total;
   sort_order(a, larger);

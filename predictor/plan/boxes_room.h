@@ -35,8 +35,8 @@ static inline size_t mafat_boxes_cells(int n_levels)
 /* Bytes of `most` boxes, and of the grids' cells, which have a 32-bit integer each. A multiple of
  * 64. */
 size_t mafat_boxes_room_bytes(size_t most);
-/* Bytes of `most` returned detections with `points` points each, and of beyond_bytes past the end
- * of the arena, less MAFAT_DETECTIONS_SHARE. */
+/* Bytes of `most` returned detections with `points` points each, plus beyond_bytes of boxes past
+ * the end of the arena, minus MAFAT_DETECTIONS_SHARE; at least 0. */
 size_t mafat_boxes_late_bytes(size_t most, int points, size_t beyond_bytes);
 
 #endif

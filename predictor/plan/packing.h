@@ -119,8 +119,8 @@ int mafat_widened_channels(const struct mafat_layer *l);
  * limited by the caches. A call ends with a block slice, so it may have more channels, unless
  * weights are narrow. */
 int mafat_conv_call_channels(const struct mafat_layer *l, int channels);
-/* Floats of `channels` channels of the layer's widest panel, widened; 0 if nothing is widened.
- * SIZE_MAX on overflow. */
+/* Number of floats to which the weights of `channels` input channels of the layer's widest panel
+ * are widened; 0 if the layer's weights are not widened. SIZE_MAX on overflow. */
 size_t mafat_widened_floats(const struct mafat_layer *l, int channels);
 /* End of the channels that are widened together from `channel` on; at most `end`. For layers
  * without groups. */

@@ -11,7 +11,7 @@
 enum mafat_part_act {
   MAFAT_PART_COMPUTE, /* compute the part, or read it from the source of an input */
   MAFAT_PART_SEND,    /* begin to send; the data must stay until MAFAT_PART_WAIT */
-  MAFAT_PART_WAIT,    /* wait until it is sent */
+  MAFAT_PART_WAIT,    /* wait until the data has been sent */
   MAFAT_PART_RECEIVE  /* receive from another rank */
 };
 

@@ -121,8 +121,9 @@ struct parts_finder {
   struct mafat_usage *usage;
   bool *runs; /* [tensor]: its layer has steps of its own, or the input is read */
   bool *cut;  /* [layer]: runs, and is in the group being split */
-  int *unit, *channel_unit; /* [layer]: multiples at which it can be split (transform/split.h) */
-  int *done;                /* [layer]: parts whose bounds are set */
+  int *unit, *channel_unit; /* [layer]: its rows and columns can be split at multiples of `unit`,
+                               its channels at multiples of `channel_unit` (transform/split.h) */
+  int *done;                /* [layer]: number of parts whose bounds are set */
   struct mafat_parts *parts;
   const struct mafat_layer_part *recorded; /* (n_recorded) steps of groups by rows, group by
                                               group */

@@ -83,7 +83,7 @@ enum mafat_weight_placement {
 };
 
 enum {
-  MAFAT_USUAL_ROWS = 4, /* least rows that a step computes, if the spec has no number */
+  MAFAT_USUAL_ROWS = 4, /* minimum rows of a step, if the spec has no number */
   MAFAT_USUAL_RING = 8, /* reads that a ring of streamed weights holds, if the spec has no number */
   MAFAT_MOST_RANKS = 64
 };
@@ -111,7 +111,7 @@ struct mafat_cut {
   union {
     struct mafat_grid grid;
     struct {
-      int least;                    /* least rows in a step; 0: MAFAT_USUAL_ROWS */
+      int least;                    /* minimum rows of a step; 0: MAFAT_USUAL_ROWS */
       bool early;                   /* layers whose output is smaller than their input run as soon
                                        as they can */
       bool partitioned;                  /* the output of each step is a buffer with its own

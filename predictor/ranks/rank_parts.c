@@ -19,7 +19,8 @@
 struct message {
   int part;             /* part that it carries */
   int to;               /* receiving rank */
-  int first;            /* part before which it is received; the number of parts: after all parts */
+  int first;            /* part before which it is received; if it is the number of parts, it is
+                           received after all parts */
   struct mafat_box box; /* region of the part that is sent */
   bool sums;            /* the message carries sums that the receiver continues */
   int next_made, next_wanted; /* index of the next message that carries the same part; index of the
@@ -40,8 +41,8 @@ struct taker {
   struct mafat_layer_part *all; /* (n) parts of all ranks */
   int n, n_ranks;
   int *rank;                 /* [part]: its rank */
-  int *newest, *before;      /* [layer or input]: its last part; [part]: the previous part of the
-                                same layer or input; -1: none */
+  int *newest, *before;      /* newest[layer or input]: its last part in the list; before[part]: the
+                                previous part of the same layer or input; -1: none */
   int *continued_by;         /* [part]: part that continues its sums; -1: none */
   struct box_want *wants;    /* [part * n_ranks + rank] */
   struct message *messages;  /* (n_messages) in the order of the parts that they carry */

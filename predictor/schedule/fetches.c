@@ -26,7 +26,8 @@ struct mafat_fetches {
                                         fetched; NULL: all panels */
   struct mafat_schedule *schedule;   /* NULL in fetches of whole layers */
   int n_layers;
-  const struct mafat_constants *constants; /* NULL: in kernel order, position unknown */
+  const struct mafat_constants *constants; /* NULL: those of a packed file, in kernel order at
+                                              unknown positions */
   size_t most_bytes;                 /* greatest size of a read of weights; 0: default */
   bool *wanted;                      /* [layer]: fetches of whole layers: fetch this one */
   bool *loaded;                      /* [layer]: begun in this run; loaded layers are read once */

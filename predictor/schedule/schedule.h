@@ -33,7 +33,8 @@ struct mafat_step {
   struct mafat_box out;  /* pixels that the step computes */
   struct mafat_box held; /* pixels in the output's buffer after this step; older rows may be
                             overwritten */
-  struct mafat_span held_channels; /* channels in the output's buffer; they begin at a block */
+  struct mafat_span held_channels; /* channels in the output's buffer; the range begins at a channel
+                                      block */
   struct mafat_span filters, channels; /* output and input channels of the step */
 };
 

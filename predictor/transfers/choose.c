@@ -66,8 +66,8 @@ struct unit_chooser {
   struct unit_choice *choices; /* [layer] */
 };
 
-/* Number of layers of a unit. variant 0: as usual; 1: a bottleneck with a shortcut around it, which
- * is one layer more. */
+/* Number of layers of a unit. variant 1: a bottleneck with a shortcut around it, which is one layer
+ * more; 0: any unit without such a shortcut. */
 static int how_many(enum mafat_fused how, int variant)
 {
   static const int n[MAFAT_N_FUSED] = {1, 2, 2, 2, 3};
