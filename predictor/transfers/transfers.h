@@ -120,10 +120,11 @@ int mafat_transfers_choose(struct mafat_transfers *out, const struct mafat_netwo
 int mafat_transfers_unfused(struct mafat_transfers *out, const struct mafat_network *n,
                             int n_layers, const struct mafat_transfers_options *o);
 struct mafat_plan;
-/* Finds the units that a plan computes: depthwise layers fused into 1x1 convolutions; in groups by
- * rows, units by rows; in groups split along channels, pairs by channels. The extent is the plan's
- * number of depthwise rows, if it has one. If a unit does not fit the fast memory, each of its
- * layers becomes a unit. MAFAT_ENOMEM. The caller frees *out by mafat_transfers_close. */
+/* Finds the units that a plan computes. These are depthwise layers that the plan fuses into 1x1
+ * convolutions; units by rows of layers in a group that is computed by rows; and pairs by channels
+ * of layers in a group that is split along channels. If the plan has a number of depthwise rows, it
+ * is the extent. If a unit does not fit the fast memory, each of its layers becomes a unit.
+ * MAFAT_ENOMEM. The caller frees *out by mafat_transfers_close. */
 int mafat_transfers_of_plan(struct mafat_transfers *out, const struct mafat_network *n,
                             const struct mafat_plan *plan, const struct mafat_transfers_options *o);
 /* True if the plan computes the unit's layers together. */

@@ -50,8 +50,8 @@ static void start_pace(struct mafat_connection *c, const struct mafat_connection
   c->stalls_ms = c->since_ms + stall_ms;
 }
 
-/* Puts the deadlines off by the time that `bytes` take at LEAST_RATE, but to no later than the full
- * time from now: faster bytes earn no credit. */
+/* Postpones each deadline by the time that `bytes` take at LEAST_RATE, but at most to the whole
+ * timeout (or stall_ms) from now, so that a fast phase does not excuse a later slow one. */
 static void keep_pace(struct mafat_connection *c, const struct mafat_connection_pool *pool,
                       size_t bytes)
 {

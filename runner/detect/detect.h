@@ -43,8 +43,8 @@ struct mafat_detect_input {
   size_t most_boxes;
 };
 
-/* Sets the thresholds to Darknet's, and all other fields to 0. The caller sets these, including the
- * memory for boxes. */
+/* Sets the thresholds to Darknet's, and all other fields to 0. The caller must then set the other
+ * fields, including the memory for boxes. */
 void mafat_detect_defaults(struct mafat_detect_input *in);
 
 /* Decodes all detection layers among the first n_layers, and the network's outputs if

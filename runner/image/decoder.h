@@ -19,15 +19,15 @@ struct mafat_image_input;
 struct mafat_image_pixels;
 
 /* Most pixels of a side and of a picture: the limits of OpenCV, which Darknet uses. (The JPEG
- * format has a lower limit, 65535 per side.) A few bytes can encode any number of pixels, so
- * without a limit a malicious file could take hours; with it, it takes seconds. */
+ * format has a lower limit, 65535 per side.) A few bytes can encode any number of pixels. With this
+ * limit a malicious file takes seconds to decode; without it, hours. */
 enum { MAFAT_IMAGE_MAX_SIDE = 1 << 20, MAFAT_IMAGE_MAX_PIXELS = 1 << 30 };
 
 /* ---- file: one small buffer, filled by pread(2) ---- */
 
 struct mafat_image_source {
-  const atomic_bool *canceled;               /* struct mafat_image_input's */
-  const struct mafat_warning_sink *warnings; /* likewise; not for video frames */
+  const atomic_bool *canceled;               /* as in struct mafat_image_input */
+  const struct mafat_warning_sink *warnings; /* as in struct mafat_image_input */
   int fd;                                    /* -1: the file is in memory, which `next` points to */
   off_t position;                            /* file offset of the first byte after the buffer */
   struct mafat_file_state opened;            /* state of the file when its first bytes were read */
@@ -51,19 +51,24 @@ int mafat_image_source_check(const struct mafat_image_source *source, const char
  * reading failed, errno is set. */
 int mafat_image_source_fill(struct mafat_image_source *source);
 
-/* Drops bytes [from, to) from the page cache if the file is larger than the window and they are at
- * least half of it. Returns the start of the bytes in this range that remain: from or to. */
+/* Drops bytes [from, to) from the page cache if the file is larger than the window and the range is
+ * at least half the window. Returns `from` if nothing was dropped; else the end of the dropped
+ * pages, which is `to` rounded down to a page. */
 off_t mafat_image_source_drop(const struct mafat_image_source *source, off_t from, off_t to);
-/* Drops the pages of a large file that it read into the page cache. */
+/* Drops the pages that the source read into the page cache, if the file is larger than the
+ * window. */
 void mafat_image_source_forget(const struct mafat_image_source *source);
 void mafat_image_source_close(struct mafat_image_source *source);
 
-/* Sets up a second reader, all zeros before, at the beginning of the same file. It does not own the
- * file. A source in memory must not be consumed yet. */
+/* Makes `again`, which must be all zeros, a second reader of the source's file, at the beginning of
+ * the file. The first reader still owns the file. If the file is in memory, no byte of `source` may
+ * have been consumed yet. */
 void mafat_image_source_restart(struct mafat_image_source *again,
                                 const struct mafat_image_source *source);
-/* Reads at any place of the file: sets *bytes, which may be the buffer of n bytes, and returns how
- * many there are; 0 at the end; -1 with errno. For readers at several places, which advance. */
+/* Reads at offset `at` of the file, up to n bytes. Sets *bytes to `buffer`, which has n bytes, or
+ * to the address in memory if the file is in memory. Returns the number of bytes, which may be more
+ * than n if the file is in memory; 0 at the end; -1: reading failed, errno is set. Used to read at
+ * several offsets in turn, each of which advances through the file. */
 ssize_t mafat_image_source_read(struct mafat_image_source *source, off_t at, uint8_t *buffer,
                                 size_t n, const uint8_t **bytes);
 
@@ -140,8 +145,8 @@ bool mafat_image_frame_has_colours(const struct mafat_image_decoder *decoder);
 size_t mafat_image_frame_bytes_assumed(const struct mafat_frame_format *f, int least_width,
                                        int least_height);
 
-/* Returns the bytes of heap that the decoder of a baseline JPEG uses whose chroma is subsampled
- * 2x2, after `shrink` with these least sizes. */
+/* Returns the bytes of heap that the decoder of a baseline JPEG with 2x2 subsampled chroma uses,
+ * after `shrink` with these least sizes. */
 size_t mafat_image_jpeg_bytes_assumed(int width, int height, int least_width, int least_height);
 
 /* Converts n RGB pixels to grey with OpenCV's integer weights. `grey` may equal `rgb`. */

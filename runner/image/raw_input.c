@@ -63,11 +63,11 @@ static size_t read_bytes(const struct mafat_raw_input *r, int rows)
 }
 
 /* Chooses the rows of a band, the planes of a read, and the number of read buffers, for room_of(r)
- * bytes of buffers. If there is room for two bands of several rows, there is one read for each
- * plane of a band. Else a read has a single row, and there are as many buffers as there is room
- * for. If a read has all rows of a plane, it may have several planes, because they are contiguous
- * in the file: all if there are many and they fit, or, of planes with a single row, as many as fit
- * in half of the room. */
+ * bytes of buffers. There are these cases:
+ * 1. The file has many planes, and all of it fits: one read has the whole file.
+ * 2. Planes have a single row: a read has as many planes as fit in half of the room.
+ * 3. Otherwise a read has one plane of a band. Bands have as many rows as two bands have room for;
+ *    with many planes, or if there is no such room, a band is a single row. */
 static void cut(struct mafat_raw_input *r)
 {
   const struct mafat_file_order *o = r->order;

@@ -20,9 +20,9 @@ enum {
   MOST_PIXELS = TILE_PIXELS > ALONE_PIXELS ? TILE_PIXELS : ALONE_PIXELS,
   SLICE_RUNS = 64, /* most runs in a slice */
   SLICE_KINDS = 3,
-  /* prefetch if there are so many tiles; fewer would prefetch as much as they read */
+  /* prefetch if there are at least this many tiles; fewer would prefetch as much as they read */
   AHEAD_TILES = 4,
-  /* prefetch if a call has at most so many outputs; with more, arithmetic outweighs waiting */
+  /* prefetch if a call has at most this many outputs; with more, arithmetic outweighs waiting */
   AHEAD_PIXELS = 512,
   POOLED_BYTES = 3584, /* pooling keeps its sums on the stack, which is small (os/process.h) */
   POOLED_PIXEL = 2 * VECTOR_SEGMENTS * MAFAT_CHANNEL_BLOCK * (int)sizeof(float),
@@ -546,8 +546,8 @@ struct conv_area {
   int row, n_rows, col, n_cols;
 };
 
-/* Selects the filters of one tile: those of the segments. `first` is the index in the panel of the
- * first one. */
+/* Selects the filters of one tile, which are those of `segments`. `first`: index in the panel of
+ * the first of these filters. */
 static void choose_filters(struct conv_slice *s, const struct mafat_conv_call *c,
                            const struct mafat_conv_segment *segments, int n_segments, int first)
 {
@@ -701,7 +701,8 @@ static void conv_panel(const struct mafat_conv_call *c)
 }
 
 #ifdef LEVEL_NARROW
-/* Computes a call. If the last segment has few filters, the narrow level computes it. */
+/* Computes a call. If the last segment has few filters, the kernel of level LEVEL_NARROW (bodies.h)
+ * computes that segment, with shorter vectors. */
 static void conv(const struct mafat_conv_call *c)
 {
   const int last = c->n_segments - 1;

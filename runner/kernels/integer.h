@@ -5,9 +5,10 @@
  * Activations are unsigned bytes, weights are signed (network/quantization.h). Sums are exact in 32
  * bits, so all orders, levels, plans and threads give the same result.
  *
- * Sums are requantized by one of two rules. TFLite's rule, bit for bit: each filter has a 31-bit
- * multiplier (0, or at least 2^30) and a shift from -31 to 30. The result is rounded twice; then
- * the output's zero point is added, and the result clamped. A left shift saturates. ONNX's rule
+ * Sums are requantized by one of two rules. TFLite's rule gives the same bits as TFLite: each
+ * filter has a 31-bit multiplier (0, or at least 2^30) and a shift from -31 to 30. The product is
+ * rounded, shifted and rounded again; then the output's zero point is added, and the result is
+ * clamped to the output's bounds. Positive shifts are to the left, and saturate. ONNX's rule
  * (MAFAT_REQUANTIZE_EVEN): the sum is converted to float, multiplied by a float factor and rounded
  * once, ties to even; float products and sums are never fused. Negative sums may have a factor of
  * their own, for a leaky rectifier.
@@ -33,7 +34,7 @@
 
 struct mafat_kernels;
 
-/* Input channels of one block. */
+/* Input channels of a call that are in the same channel block (base/blocks.h). */
 struct mafat_integer_block_slice {
   const uint8_t *const *rows; /* [in_row]: address of the first tap of the first output column */
   int n_channels;             /* 1 ... 16; any number for the one block of a dense layer */
@@ -178,7 +179,7 @@ struct mafat_integer_kernels {
   void (*reals)(const struct mafat_quantization *q, const float *from, uint8_t *to, int n);
 };
 
-/* Returns the best integer kernels of this processor that belong to a float level. */
+/* Returns the best integer kernels of this processor that belong to the float level `level`. */
 const struct mafat_integer_kernels *mafat_integer_kernels_find(const struct mafat_kernels *level);
 /* Lists all kernels that this processor supports; returns their number. */
 int mafat_integer_kernels_list(const struct mafat_integer_kernels **list, int capacity);

@@ -38,7 +38,7 @@ enum { SOME_RUNS = 128, SOME_KINDS = 4 };
 enum {
   SORTED_LEAST = 16,   /* sort if a sum has at least this many quads, */
   SORTED_QUADS = 1024, /* and at most this many, */
-  SORTED_PIXELS = 16,  /* and the call has as many outputs, or `sorted` */
+  SORTED_PIXELS = 16,  /* and the call has at least this many outputs, or memory in `sorted` */
   /* sorting pays if at least this percentage of weight vectors can be summed in 16 bits */
   SORTED_PERCENT = 75,
   /* sorting is given up early if fewer than this percentage of the vectors seen so far can be
@@ -80,8 +80,8 @@ struct conv_row {
   bool is_sorted, follows; /* quads are sorted; `places` is valid for this row */
   ptrdiff_t distances[SOME_RUNS];     /* [run]: bytes from the first run */
   int32_t places[SORTED_QUADS];       /* [quad]: bytes from the first run */
-  /* for each vector of filters: first the counts [kind][way], then the sorted indices of its quads
-   * (integer_sorted.h) */
+  /* for each vector of filters: the number of quads [kind][enum sorted_way], then the sorted
+   * indices of its quads (integer_sorted.h) */
   uint16_t *sorted;
   /* memory of `sorted` if the call has none */
   uint16_t own[PANEL_VECTORS * (SORTED_COUNTS + SORTED_QUADS)];
@@ -461,8 +461,8 @@ static const tile_function tiles[TILE_VECTORS][TILE_PIXELS] = {
 #include "runner/kernels/integer_sorted.h"
 #endif
 
-/* Requantizes and stores one vector of filters, from filter `first` of the panel on, for n
- * columns. */
+/* Requantizes and stores the sums of one vector of filters for n columns. `first`: index in the
+ * panel of the vector's first filter. */
 static void conv_put(const struct conv_row *r, int first, int col, int n, const int32_t *sums,
                      size_t pitch)
 {
@@ -594,7 +594,8 @@ static void conv_rows(struct conv_row *r, int n, bool follow)
     conv_put_rows(r, r->first + f, n, sums + f);
 }
 
-/* Computes several whole rows at a time. Returns false if this call cannot be computed so. */
+/* Computes several whole rows at a time. Returns false, and computes nothing, if the call does not
+ * allow it. */
 static bool conv_narrow(struct conv_row *r, int end)
 {
   const struct mafat_integer_conv_call *c = r->c;

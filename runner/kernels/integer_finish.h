@@ -1,15 +1,16 @@
 /* Requantization of sums: rescaling, zero point, bounds. Included by integer_bodies.h; called by
  * the kernels. Touches only its arguments.
  *
- * TFLite's rule rounds twice. First y = (x * multiplier + 2^30) >> 31, with ties up. Then y / 2^e,
- * with ties away from zero; e is the filter's right shift. The code subtracts 1 from a negative y,
- * shifts it right by e - 1, and halves the result, with ties up. Nothing overflows. For e = 0, the
- * code shifts by 0 instead.
+ * TFLite's rule rounds twice. First it computes y = (x * multiplier + 2^30) >> 31, which rounds
+ * ties up. Then it divides y by 2^e, where e is the filter's right shift, and rounds ties away from
+ * zero. For the division, the code subtracts 1 from a negative y, shifts it right by e - 1, and
+ * halves the result, with ties up. Nothing overflows. For e = 0, the code shifts by 0 instead.
  *
- * RESCALE_SUMS: if every e is in 1 ... 22, both roundings and the zero point are one 64-bit sum of
- * the product x * multiplier, 2^30, 2^(30 + e) and zero * 2^(31 + e), minus 2^31 if the product is
- * negative. The result is the bits from 31 + e on. RESCALE_SUMS_POSITIVE: if the output's minimum
- * is the zero point, negative sums are clamped to it anyway, and 2^31 is not subtracted.
+ * RESCALE_SUMS: if every e is in 1 ... 22, one 64-bit sum does both roundings and adds the zero
+ * point. Its terms are the product x * multiplier, 2^30, 2^(30 + e), zero * 2^(31 + e) and, if the
+ * product is negative, -2^31. The result is this sum >> (31 + e). RESCALE_SUMS_POSITIVE: if the
+ * output's minimum is the zero point, negative sums are clamped to it anyway, and 2^31 is not
+ * subtracted.
  *
  * RESCALE_NEAR: otherwise both roundings are approximated by rounding x * factor once, after adding
  * 2^-(e + 1) away from zero if e > 0. In floats the error is below 2^-14 for values below 256, and
@@ -92,8 +93,8 @@ struct finish {
   ivec multiplier, shift; /* RESCALE_EVEN: bits of the float factors; shift: for negative sums */
   union {
     struct {
-      /* RESCALE_NEAR: `more` has the factor's sign; RESCALE_POSITIVE: `more` includes the zero
-       * point */
+      /* more: the 2^-(e + 1) that is added; 0 if e is not above 0. RESCALE_NEAR: `more` has the
+       * factor's sign. RESCALE_POSITIVE: the zero point is added to `more` */
       fvec factor, more;
     };
     struct {

@@ -1,5 +1,6 @@
 /* Vector operations of the integer kernels. A level's header (integer_vector_portable.h, x86/,
- * arm/) defines the vector type `ivec` of IVEC_LANES int32_t, with + - * & | and shifts, and:
+ * arm/) defines the vector type `ivec` of IVEC_LANES int32_t, with + - * & | and shifts, and the
+ * operations below. "If X" means that only levels that define X have the operation.
  *
  *   ivec_load(p), ivec_store(p, v)    all lanes
  *   ivec_load_n(p, n), ivec_store_n   the first n lanes, a multiple of 4; other lanes are loaded as
@@ -9,7 +10,7 @@
  *   ivec_max, ivec_min, ivec_all(x)
  *   ivec_any(v)                       true if a lane is not 0; defined here unless IVEC_ANY
  *   ivec_high(a, b)                   (a * b + 2^30) >> 31, b not negative
- *   fvec                              as many floats
+ *   fvec                              vector type of IVEC_LANES floats
  *   ivec_nearest(y, least, most)      y clamped to least ... most, which are integers below 2^21,
  *                                     and rounded, ties to even
  *   ivec_sums(a, b, even, odd, sign)  (a * b + even) >> 32 in even lanes and (a * b + odd) >> 32 in
@@ -24,7 +25,7 @@
  *                                     and combines each channel's three bytes and a 0 to a quad.
  *                                     of[i] has quarter i of the channels, [pixel][channel]. If
  *                                     IVEC_QUARTERS
- *   ivec_shift(a, b, n)               a and b hold four pixels each: the four from the n-th on
+ *   ivec_shift(a, b, n)               pixels n ... n + 3 (n: 0 to 2) of eight: four in a, four in b
  *   ivec_repeat(v, i)                 quarter i of v's lanes, for each pixel
  *   ivec_narrow_quarters(p, pixel, v, l, m)   like ivec_narrow_4, for quarters of the channels
  *   ivec_logical(v, n)                logical right shift by 0 ... 32, per lane
@@ -32,13 +33,15 @@
  *   IVEC_ROWS                         rows of a depthwise window multiplied together: 2 or 4
  *   ivec_column(rows, at, r, n)       in lane i, the bytes at `at` + i of the first r rows,
  *                                     combined in one integer; n lanes or all
- *   ivec_taps(sum, x, w)              sum + the products of these inputs and as many weights, which
- *                                     are combined in the same way: bytes, or halves of 16 bits
+ *   ivec_taps(sum, x, w)              adds to each lane of sum its products of inputs (x, combined
+ *                                     by ivec_column) and weights (w, combined in the same way): of
+ *                                     4 bytes if IVEC_ROWS is 4, of 2 halves of 16 bits if it is 2
  *
  *   ivec_table(x, y, table)           y[i] = table[x[i]] for IVEC_TABLE bytes, with 256 entries. If
  *                                     IVEC_TABLE is defined
- *   ivec_tables(x, y, n, table, lanes)   y[i] = table[x[i]] for n bytes: of each 64, those whose
- *                                     bits are set in `lanes`. If IVEC_TABLES and ivec_has_tables()
+ *   ivec_tables(x, y, n, table, lanes)   y[i] = table[x[i]] for those of n bytes for which bit
+ *                                     i % 64 of `lanes` is set. If IVEC_TABLES and
+ *                                     ivec_has_tables()
  *
  *   ivec_add_quads(sum, p)            adds the sum of four consecutive bytes to each lane
  *
@@ -49,12 +52,13 @@
  *   iinput, iinput_load(p)            four unsigned bytes
  *   ivec_dot(sum, x, w)               sum + the four products
  *   IVEC_PIXELS, IVEC_VECTORS         most pixels and vectors of filters of a tile
- *   IVEC_SIGNED                       ivec_dot uses x - 128
+ *   IVEC_SIGNED                       defined if ivec_dot multiplies x - 128 instead of x
  *
  * If IVEC_FITS, products of quads are summed in pairs of 16 bits where they fit (integer_sorted.h):
  *
  *   ibytes_load(p), ibytes_input(p)   weights of all lanes; one input for all lanes
- *   ibytes_reach(w), ibytes_both(a, b)   range of the pair sums of a quad; of two quads added
+ *   ibytes_reach(w)                   range of the pair sums of a quad, for any inputs
+ *   ibytes_both(a, b)                 range of the sums of two quads' pair sums
  *   ibytes_fit(reach)                 true if all pair sums in the range fit 16 bits
  *   ibytes_products(x, w), ibytes_add(a, b)   pair sums, if they fit; sum of two vectors of them
  *   ibytes_ones(), ibytes_sum(sum, p, ones)   sum + both pair sums of each quad

@@ -1,7 +1,7 @@
 /* Float kernels: a table of function pointers for each level (instruction set). A kernel works on
- * rows, not tensors: it gets arrays of row pointers for inputs and outputs, a panel of filters and
- * a range of input channels. Tiles, rows and panels differ only in how these arrays are filled.
- * Kernels allocate nothing and read no globals.
+ * rows, not tensors: it gets arrays of row pointers for inputs and outputs, the weights of a panel
+ * (up to MAFAT_PANEL filters) and a range of input channels. Whether a plan computes tiles, rows or
+ * panels only changes how these arrays are filled. Kernels allocate nothing and read no globals.
  *
  * The order of summation is the same for every plan. Each output element has one accumulator that
  * starts at +0. Channel blocks are added in order, and within a block ky, kx, channel. Then scale
@@ -19,7 +19,7 @@
 #include "base/winograd.h"
 #include "network/window.h"
 
-/* Input channels of one block. */
+/* Input channels of a call that are in the same channel block (base/blocks.h). */
 struct mafat_conv_block_slice {
   const float *const *rows; /* [in_row]: address of the first tap of the first output column */
   int n_channels;           /* 1 ... 16; any number for the one block of a connected layer */
@@ -29,7 +29,7 @@ struct mafat_conv_block_slice {
 /* Part of the panel's outputs in one channel block. */
 struct mafat_conv_segment {
   float *const *rows; /* [row]: address of the first output column and the segment's first lane */
-  int n_filters;      /* 16 if there is another segment */
+  int n_filters;      /* 1 ... 16; 16 if another segment follows */
   int pixel_floats;
 };
 

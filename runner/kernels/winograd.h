@@ -82,8 +82,8 @@ INLINE void input_6(const vec *d, vec *out)
   out[7] = vec_madd(quarters21, vec_sub(d[3], d[5]), vec_sub(d[7], d[1]));
 }
 
-/* A' of eight values. Rows: 1 1 1 1 1 1 1 0; 0 1 -1 2 -2 1/2 -1/2 0; their squares;
- * cubes; fourth powers; fifth powers, and 1 at the end. */
+/* A' of eight values. Rows: 1 1 1 1 1 1 1 0; 0 1 -1 2 -2 1/2 -1/2 0; the second row's squares, its
+ * cubes, its fourth powers, and its fifth powers with 1 instead of 0 at the end. */
 INLINE void output_6(const vec *m, vec *out)
 {
   vec sum_1 = vec_add(m[1], m[2]), sum_2 = vec_add(m[3], m[4]), sum_half = vec_add(m[5], m[6]);

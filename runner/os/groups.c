@@ -203,7 +203,7 @@ static bool next_mount(struct mounts *all, struct mount *m)
  * the first `length` bytes of path. */
 struct level {
   const char *root, *point, *path;
-  int length, whole;               /* whole: `length` for the process's own cgroup */
+  int length, whole;               /* whole: value of `length` at the process's own cgroup */
   bool v2;
 };
 
@@ -334,8 +334,8 @@ struct charged {
   unsigned known; /* bits 1 << part: the kernel reports this part */
 };
 
-/* Adds a line of memory.stat. v1 reports first the cgroup's own numbers, then totals that include
- * its descendants, which are used; some names differ from v2. */
+/* Adds a line of memory.stat. v1 reports the cgroup's own numbers, and then totals that include its
+ * descendants; only the totals are used. Some names differ between v1 and v2. */
 static void add_stat(struct charged *c, const char *line, bool v2)
 {
   static const struct { char part, key[15]; } rows[] = {
@@ -378,8 +378,9 @@ static uint64_t held_bytes(const struct charged *c)
   return (c->known & needed) == needed && sum < held ? sum : held;
 }
 
-/* own: l is the process's own cgroup; true if no other process is in it. Else true if all processes
- * of l are in the child that contains this process. */
+/* True if no process of cgroup l is outside the part that is already counted. own: l is this
+ * process's own cgroup, and no other process may be in it. Else l is an ancestor, and all its
+ * processes must be in the one child that contains this process. */
 static bool contains_only(const struct level *l, bool own)
 {
   char text[32], expected[32] = "", folder[MAFAT_PATH_ROOM];

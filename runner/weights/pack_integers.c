@@ -49,7 +49,8 @@ static struct slice_place find_place(const struct mafat_block_slice *block_slice
   return p;
 }
 
-/* Sets *place to the block slice of an input, unless it is already. Inputs mostly come in order. */
+/* Sets *place to the block slice that contains `input`. Does nothing if *place is that block slice
+ * already, as it mostly is, because inputs come in order. */
 static void move_place(struct slice_place *place, const struct mafat_block_slice *block_slices,
                        int n, int input)
 {
@@ -413,9 +414,9 @@ static struct mafat_integer_fault find_shift_fault(int32_t both)
   return (struct mafat_integer_fault){0};
 }
 
-/* Checks those multipliers and shifts of a panel that are in data, `bytes` of the layer's packed
- * bytes from offset `into` on. at: offset of the panel's multipliers in the layer's packed
- * bytes. */
+/* Checks the multipliers and shifts of a panel, as far as they are in `data`, which has `bytes`
+ * bytes of the packed layer, from offset `into` on. at: offset of the panel's multipliers in the
+ * packed layer. */
 static struct mafat_integer_fault find_panel_fault(bool even, size_t at, size_t width, size_t into,
                                                    const char *data, size_t bytes)
 {
@@ -432,7 +433,7 @@ static struct mafat_integer_fault find_panel_fault(bool even, size_t at, size_t 
   return (struct mafat_integer_fault){0};
 }
 
-/* A window of a layer's packed bytes, from offset `into` on. */
+/* A part of a packed layer: `data` has `bytes` bytes from offset `into` on. */
 struct window {
   size_t into, bytes;
   const char *data;

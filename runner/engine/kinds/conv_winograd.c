@@ -12,9 +12,9 @@
  * before the others computes the values of all turns, and also the transformed weights if they are
  * kept.
  *
- * If each step is one panel, or a slice of input channels of one (mafat_plan_transforms), there is
- * one turn. A separate step before them computes the values of all tiles, and sums stay in shared
- * scratch until the step of the next slice.
+ * If each step computes one panel, or one panel from a slice of the input channels
+ * (mafat_plan_transforms), there is one turn. A separate step before these steps computes the
+ * values of all tiles, and sums stay in shared scratch until the step of the next slice.
  *
  * Channels are summed in the order of direct convolution; sums are stored and reloaded exactly.
  * F(6x6) sums each block of channels (base/winograd.h) separately and adds the results. So each
