@@ -248,9 +248,9 @@ static int rows_given(const struct mafat_layer *dw, int rows)
   return most < dw->out.h ? most : dw->out.h;
 }
 
-/* The tile is a rolling window of rows of the first 1x1's output. If the unit has a shortcut around
- * it, rows of its input stay in the fast memory until the shortcut has used them: these are reach -
- * 1 rows more. */
+/* The tile is a rolling window of rows of the first 1x1's output. If the unit has a shortcut, rows
+ * of the unit's input stay in the fast memory until the shortcut has used them. So the tile has
+ * reach - 1 rows more of the input than of the 1x1's output. */
 static bool try_window(const struct tiling *t, int rows)
 {
   struct mafat_unit *u = t->u;

@@ -43,7 +43,7 @@ enum mafat_http_progress { MAFAT_HTTP_PART, MAFAT_HTTP_WHOLE, MAFAT_HTTP_BAD };
 enum mafat_http_progress mafat_http_read(struct mafat_http_request *r, const char *bytes, size_t n);
 
 /* Copies the decoded VALUE of name=VALUE in the query into text, with a NUL. Returns 1 if it is
- * found; 0: absent; -1: given twice, longer than the capacity, or no text. */
+ * found; 0: absent; -1: given twice, longer than the capacity, or not validly encoded. */
 int mafat_http_parameter(const struct mafat_http_request *r, const char *name, char *text,
                          size_t capacity);
 

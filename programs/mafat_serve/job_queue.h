@@ -1,8 +1,9 @@
 /* Queue of jobs between the thread of connections and the thread that computes. The connection owns
  * a job before it is added and after it is done or dropped; in between the queue owns it. The
- * computing thread takes jobs one at a time, by fair queueing: first the job whose cost, added to
- * the cost of all jobs taken before it was added, is least. So a job waits for jobs that came
- * before it, except for much costlier ones. A mutex guards the queue; nothing is allocated.
+ * computing thread takes jobs one at a time, by fair queueing. Each job is due at the sum of its
+ * own cost and the costs of all jobs that had been taken when it was added. The job with the least
+ * sum is next. So a job waits for jobs that came before it, except for much costlier ones. A mutex
+ * guards the queue; nothing is allocated.
  * Included by programs/mafat_serve. */
 #ifndef MAFAT_PROGRAM_SERVE_JOB_QUEUE_H
 #define MAFAT_PROGRAM_SERVE_JOB_QUEUE_H

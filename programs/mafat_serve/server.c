@@ -26,7 +26,7 @@ static const double look_ms = 25, pause_ms = 200;
 /* A connection younger than this is not closed to make room for others if it has sent nothing (its
  * request may be on its way), or if it has been answered (the client may be reading). */
 static const double fresh_ms = 250, fresh_spare_ms = 25;
-/* Spare places are used if new connections have waited in the backlog for so long. */
+/* Spare places are used if new connections have waited in the backlog for this time. */
 static const double crowd_ms = 300;
 static const double most_ms =
     10000; /* longest poll: a wake-up may have been lost */
@@ -173,7 +173,8 @@ static bool comes_after(const struct mafat_connection *c, const struct mafat_con
   return c->due_ms > other->due_ms || (c->due_ms == other->due_ms && c > other);
 }
 
-/* The next connection to offer memory, by due time; after NULL the first. */
+/* Returns the connection to offer memory after `after`, in order of due times; the first one if
+ * `after` is NULL. NULL: there is none. */
 static struct mafat_connection *find_waiting(struct mafat_server *s,
                                              const struct mafat_connection *after)
 {

@@ -36,7 +36,7 @@ enum make_status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
 
 struct make_options {
 #include "programs/shared/option_members.h"
-  uint64_t chance;       /* of --seed */
+  uint64_t chance;       /* seed of the random numbers: the value of --seed, or 1 */
   const char *cfg, *out; /* cfg: NULL with --like */
 };
 

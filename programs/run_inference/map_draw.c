@@ -53,7 +53,8 @@ static double x_at(const struct drawing *d, int time)
   return x_of(d, mafat_map_begin(d->map, time));
 }
 
-/* Position of bytes above the bottom of a panel, whose top is the arena's size. */
+/* Returns the y at which a number of bytes is drawn in a panel. The panel's bottom is 0 bytes, and
+ * its top is the arena's size. */
 static double y_of(const struct drawing *d, size_t bytes, double top, double height)
 {
   return top + height -
@@ -468,7 +469,7 @@ static void put_profile(const struct drawing *d, int tag)
   mafat_writer_put(d->w, "Z\"/>\n");
 }
 
-/* The one of a step's two times that has more live bytes. */
+/* Returns the time of a step that has more live bytes. A step has two times (mafat_map_begin). */
 static int fuller_time(const struct drawing *d, int step)
 {
   int time = 2 * d->map->steps[step].position;

@@ -18,8 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Runs of pictures do not touch it. Runs of video touch all that they will use before the process
- * is measured. */
+/* State of a run of video. It is separate from the session, so that runs of pictures do not touch
+ * its pages. Runs of video touch the pages that they will use before the process is measured. */
 static struct video {
   bool prepared;
   struct mafat_frames frames;

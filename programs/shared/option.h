@@ -17,7 +17,7 @@ enum mafat_option_type {
   MAFAT_OPTION_NAME,          /* const char *, not empty */
   MAFAT_OPTION_WORD,          /* const char *: one of the row's values */
   MAFAT_OPTION_OPTIONAL_WORD, /* like WORD, or no value: "" */
-  MAFAT_OPTION_SIZE,  /* size_t, bytes: 64M; within the row's range; 0 only if that begins with 0 */
+  MAFAT_OPTION_SIZE,  /* size_t, bytes: 64M; in a range; 0 is accepted if the range begins with 0 */
   MAFAT_OPTION_COUNT, /* int, in a range */
   MAFAT_OPTION_COUNT_OR_AUTO,  /* int; auto: MAFAT_OPTION_AUTO */
   MAFAT_OPTION_NUMBER,         /* double, in a range */
@@ -69,8 +69,9 @@ struct mafat_option_table {
 /* The state of reading a command line. */
 struct mafat_option_reader {
   const struct mafat_option_table *table;
-  unsigned programs;  /* bits: rows of these programs are read */
-  /* rows of these are read too, for the caller to refuse; without their variables */
+  unsigned programs;  /* bits: the options of these programs are read */
+  /* bits: the options of these programs are read, too, so that the caller can refuse them by name;
+   * their environment variables are not read */
   unsigned others;
   bool in_order;      /* reading ends at the first argument: a command's words follow */
   int argc;
@@ -78,7 +79,8 @@ struct mafat_option_reader {
   int row;            /* row of the option that was read or refused; -1: none */
   const char *value;  /* NULL: none */
   bool given[MAFAT_OPTIONS_MOST]; /* [row] */
-  int next_variable;  /* next row of variables; -1: the command line is not read to its end */
+  int next_variable;  /* index of the next of table->variables; -1: the command line is not read to
+                         its end */
   char refused[MAFAT_OPTION_TEXT_ROOM]; /* "--beam expects a number from 1 to 64, found 0" */
 };
 
@@ -94,8 +96,8 @@ void mafat_option_begin(struct mafat_option_reader *r, const struct mafat_option
  * first argument. After any other answer but READ, r->refused has the message. */
 enum mafat_option_answer mafat_option_next(struct mafat_option_reader *r, void *options);
 
-/* Reads the options whose rows only r->programs have, and removes them from argv, also from
- * *argc, so that another parser can read the rest. */
+/* Reads the options that belong to r->programs and to no other program, and removes them from argv,
+ * so that another parser can read the rest. Reduces *argc by the removed words. */
 enum mafat_option_answer mafat_option_take(struct mafat_option_reader *r, void *options, int *argc);
 
 static inline const char *mafat_option_name(const struct mafat_option_table *t, int row)

@@ -1,14 +1,14 @@
-/* swap_cost: what a page of swap costs, out and in.
+/* swap_cost: measures how long it takes to swap a page out and in. Run by a user, or by
+ * experiments/swap.sh cost, in a memory cgroup whose limit is a fraction of --size.
  *
- * To be run in a memory group whose limit is a fraction of --size (swap.sh
- * cost does). Anonymous memory is written page by page, so that most of it
- * must go out; then read back in order, then in random order, each page that
- * comes in taking the place of another. Pages are 4 KiB each (no huge pages)
- * and their contents do not compress: zram and zswap are not flattered.
+ * The first phase writes anonymous memory page by page, so that the kernel must swap most of it
+ * out. The second phase reads the pages in order, the third in random order; each page that is
+ * swapped in replaces another. Huge pages are disabled. The contents do not compress, so that zram
+ * and zswap do not seem faster than they are.
  *
- * Prints one JSON object: microseconds per 4 KiB, major faults of each phase,
- * and the swap device that took most of it. Exit status: 0 done, 1 nothing was
- * swapped or what came back was wrong, 2 misuse. */
+ * Prints one JSON object: microseconds per 4 KiB, major faults of each phase, and the swap device
+ * that was used most. Reads /proc/swaps; allocates and frees. Exit status: 0 done, 1 too little was
+ * swapped or a page came back wrong, 2 misuse. */
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,8 +45,8 @@ struct memory {
 
 /* Cost of a phase. */
 struct phase {
-  double us;
-  size_t n_pages;
+  double us;      /* duration of the phase in microseconds */
+  size_t n_pages; /* pages written or read */
   long major_faults;
 };
 
@@ -84,7 +84,7 @@ static uint64_t next_random(uint64_t *state) /* xorshift64* */
 
 /* ---- /proc/swaps ---- */
 
-/* Decodes a name of /proc/swaps, which escapes blanks and others as \ooo. */
+/* Decodes a name of /proc/swaps, in which blanks and some other characters are escaped as \ooo. */
 static void decode(char *name)
 {
   char *to = name;
@@ -108,7 +108,7 @@ static void devices_read(struct devices *d)
   if (f) fclose(f);
 }
 
-/* The device that has grown most since, or NULL. */
+/* Returns the swap device whose use has grown most from `before` to `after`. NULL: none has. */
 static const struct device *device_used(const struct devices *before, const struct devices *after)
 {
   const struct device *found = NULL;
@@ -152,7 +152,7 @@ static void print_device(const char *name)
 
 /* ---- phases ---- */
 
-/* Page i is the pool's page i % POOL_PAGES with its own number at the front. */
+/* Writes page i: a copy of page i % POOL_PAGES of the pool that begins with the number i. */
 static void write_page(const struct memory *m, size_t i)
 {
   uint64_t number = i;
@@ -178,8 +178,8 @@ static void write_out(const struct memory *m, struct phase *p)
   *p = (struct phase){now_us() - start, m->n_pages, major_faults() - faults};
 }
 
-/* Reads pages in the given order (NULL: as they lie) until the time is over;
- * returns the number of wrong ones. */
+/* Reads pages in the given order (NULL: by address) until all are read or the time is over. Returns
+ * the number of pages with wrong contents. */
 static size_t read_in(const struct memory *m, const uint32_t *order, double seconds,
                       struct phase *p)
 {
@@ -194,7 +194,7 @@ static size_t read_in(const struct memory *m, const uint32_t *order, double seco
   return wrong;
 }
 
-/* Pages that are in memory, by mincore; all of them when it cannot say. */
+/* Returns the number of resident pages, by mincore(2); the number of all pages if it fails. */
 static size_t pages_resident(const struct memory *m, unsigned char *flags)
 {
   size_t n = 0;
@@ -228,7 +228,8 @@ static int printed(void)
   return 1;
 }
 
-/* order and flags have a place for each page, the pool POOL_PAGES of them. */
+/* Performs the phases and prints the result. Returns the exit status. order and flags: memory for
+ * one element for each page. */
 static int measure(const struct memory *m, uint32_t *order, unsigned char *flags, double seconds)
 {
   static struct devices before, after; /* too large for a stack */
@@ -276,7 +277,7 @@ static int misuse(const char *option, const char *expected, const char *found)
   return 2;
 }
 
-/* Bytes of 64M, 1.5G, 16384K, 4096; 0 for anything else. */
+/* Returns the bytes of a size such as 64M, 1.5G, 16384K or 4096; 0 if the text is not a size. */
 static size_t size_of(const char *text)
 {
   char *end;
@@ -338,7 +339,7 @@ int main(int argc, char **argv)
   if (m.bytes == MAP_FAILED || !m.pool || !order || !flags) status = failed("out of memory");
   else {
     madvise(m.bytes, m.n_pages * m.page_bytes,
-            MADV_NOHUGEPAGE); /* a kernel that has none refuses */
+            MADV_NOHUGEPAGE); /* fails, without harm, if the kernel has no huge pages */
     status = measure(&m, order, flags, seconds);
   }
   free(flags);

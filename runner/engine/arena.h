@@ -49,9 +49,9 @@ void mafat_arena_unhold(struct mafat_arena *a);
 /* Returns all pages to the system and invalidates the output. Does nothing while a user runs, or if
  * `user` is not NULL and another user's output is valid. */
 void mafat_arena_forget(struct mafat_arena *a, const void *user);
-/* Returns pages to the system, as many as hold `bytes` or as there are outside the mapping's bytes
- * [begin, end). Does nothing while a user runs. This makes room for memory that is needed before
- * the next run. Invalidates the output. */
+/* Returns pages outside the mapping's bytes [begin, end) to the system: as many as hold `bytes`, or
+ * all of them if there are fewer. Does nothing while a user runs. This makes room for memory that
+ * is needed before the next run. Invalidates the output. */
 void mafat_arena_make_room(struct mafat_arena *a, size_t begin, size_t end, size_t bytes);
 
 /* Returns the size of the mapping in bytes if all of it is locked in memory, else 0. */

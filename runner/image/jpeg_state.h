@@ -44,7 +44,7 @@ struct mafat_jpeg_huffman {
   uint8_t symbols[256];
 };
 
-/* A scan, and its position: the data up to it is decoded. */
+/* A scan, and the position in the file up to which its data is decoded. */
 struct mafat_jpeg_scan {
   struct mafat_jpeg_scan *next;
   off_t at; /* file offset of the first byte after the buffer */
@@ -64,7 +64,7 @@ struct mafat_jpeg_scan {
 };
 
 struct mafat_jpeg_component {
-  int across, down; /* blocks of scans that have only this component */
+  int across, down; /* width and height, in blocks, of scans that have only this component */
   int stride;       /* blocks in a row of MCUs */
   int16_t *blocks;  /* (v, stride, COEFS), in `row` */
   bool seen;

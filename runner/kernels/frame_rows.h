@@ -8,9 +8,9 @@
 
 #include "runner/kernels/kernels.h"
 
-/* Coefficients of the conversion from YUV to RGB, in units of 2^-13. `luma` is the factor of luma -
- * black, the others are factors of chroma - 128; those of green are negative. `black` is the luma
- * of black, not a coefficient. */
+/* Coefficients of the conversion from YUV to RGB, in units of 2^-13. `luma` is the factor of
+ * (luma - black), the others are factors of (chroma - 128); those of green are negative. `black` is
+ * the luma of black, not a coefficient. */
 struct mafat_colour_rule {
   int16_t luma, v_red, u_green, v_green, u_blue;
   int16_t black;

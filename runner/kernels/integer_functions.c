@@ -107,8 +107,8 @@ void mafat_integer_table_requantize(const struct mafat_integer_kernels *kernels,
                     : (int64_t)fminf(fmaxf(roundf((float)q * factor + from_zero), -65536), 65536));
 }
 
-/* Returns how many steps of the input fit into n integer bits after the left shift: at most 256,
- * because with fine scales the number would exceed an int. */
+/* Returns the greatest difference of an input from its zero point that fits into n integer bits
+ * after the left shift: at most 256, because with fine scales it would exceed an int. */
 static int radius_of(int n, int shift)
 {
   enum { ANY = 1 << 8 };
@@ -116,7 +116,8 @@ static int radius_of(int n, int shift)
   return steps < ANY ? (int)steps : ANY;
 }
 
-/* Conversion of input steps to Q4. For more than `radius` steps the function saturates. */
+/* Conversion to Q4 of an input minus its zero point. If the magnitude of this difference exceeds
+ * `radius`, the function saturates. */
 struct function_input {
   struct mafat_multiplier scale;
   int radius;
@@ -186,7 +187,7 @@ static int16_t upper_half(int32_t multiplier)
                                              : (int16_t)((multiplier + (1 << 15)) >> 16);
 }
 
-/* Returns the multiplier from an input with 7 more fraction bits to scale `of`. */
+/* Returns the multiplier that converts an input, shifted left by 7 bits, to scale `of`. */
 static struct mafat_multiplier hard_swish_scale(const struct mafat_quantization *in, float of)
 {
   return mafat_multiplier((double)((1.0f / 128.0f) * in->scale / of));
@@ -420,7 +421,8 @@ void mafat_integer_resize_fixed(const struct mafat_integer_resize_call *c)
   else fix_row(c, c->n_channels);
 }
 
-/* Interpolates values minus `from` in floats, with the operations in TFLite's order. */
+/* Interpolates channel i of the four pixels in floats, in TFLite's order of operations. `from` is
+ * subtracted from each value first. */
 static inline float between_four(const struct corners *in, int i, int from, float down,
                                  float across)
 {

@@ -16,9 +16,11 @@
  *   vec_load, vec_store, vec_all, vec_add, vec_sub, vec_mul, vec_div, vec_max, vec_min
  *   vec_madd(a, b, c)      a * b + c with the rounding of the level's class
  *   vec_accumulate(&sum, a, b)             sum = vec_madd(a, b, sum)
- *   vec_accumulate_lane(&sum, a, b, lane)  sum = vec_madd(a, b's lane in all, sum); only with
- *                          VECTOR_BY_LANE, which conv.h then prefers
- *   vec_accumulate_broadcast               if VECTOR_BROADCASTS; otherwise conv.h defines it
+ *   vec_accumulate_lane(&sum, a, b, lane)  sum = vec_madd(a, x, sum), where all lanes of x are lane
+ *                          `lane` of b. Only levels that define VECTOR_BY_LANE have it; conv.h then
+ *                          uses it instead of vec_accumulate_broadcast
+ *   vec_accumulate_broadcast   adds the products of one input and n vectors of weights to n sums;
+ *                          conv.h defines it unless the level has it and defines VECTOR_BROADCASTS
  *   scalar_madd(a, b, c)   vec_madd for one float
  *   vec_load_n, vec_store_n   the first n lanes, n >= 1; others are read as 0 and not written;
  *                          n may exceed the lanes

@@ -342,9 +342,10 @@ MAFAT_PART(opening) static __attribute__((noinline)) uintptr_t touch_below(size_
   return (uintptr_t)end - bytes;
 }
 
-/* Then drops the DEEPEST bytes below: reading a model file used some of them, down to an address
- * that differs between processes. Drops them only in the static program, which opens models on the
- * main thread's stack. Below the stack of another thread, memory may be in use. */
+/* Drops the DEEPEST bytes below those that it has touched: reading a model file used some of them,
+ * down to an address that differs between processes. Drops them only in the static program, which
+ * opens models on the main thread's stack. Below the stack of another thread, memory may be in
+ * use. */
 MAFAT_PART(opening) void mafat_process_touch_stack(void)
 {
   enum { DEEPEST = 256 << 10 };

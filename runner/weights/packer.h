@@ -1,7 +1,7 @@
-/* Writes and verifies packed models (formats/packed/packed.h). The memory it needs does not grow
- * with the file, except for a layer whose weights have filters as their last dimension in the file:
- * it is packed as a whole, unless it is a connected layer of floats. Reads the model's files,
- * writes the output file, and allocates memory, which closing frees. Included by
+/* Writes and verifies packed models (formats/packed/packed.h). The memory that packing needs does
+ * not grow with the file, with one exception: a layer whose weights have filters as their last
+ * dimension in the file is packed as a whole, unless it is a connected layer of floats. Reads the
+ * model's files, writes the output file, and allocates memory, which closing frees. Included by
  * api/packing/packing.h, programs/pack_weights/pack_weights.c and runner/calibrate/calibrate.c. */
 #ifndef MAFAT_RUNNER_WEIGHTS_PACKER_H
 #define MAFAT_RUNNER_WEIGHTS_PACKER_H

@@ -257,7 +257,7 @@ static int read_ahead(struct mafat_frames *f, bool *end, const volatile int *sto
   return MAFAT_OK;
 }
 
-/* Skips zeros, with which some writers pad the picture before. */
+/* Skips zero bytes: some writers pad each picture with them. */
 static void skip_filling(struct mafat_frames *f)
 {
   while (f->begin < f->end && f->ahead[f->begin] == 0) f->begin++;

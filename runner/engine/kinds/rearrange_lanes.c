@@ -1,5 +1,6 @@
 /* Copies parts whose channels come from arbitrary positions, a block of output channels at a time.
- * A lane is the index of a channel in its block. Lanes of the part's last atom of channels have
+ * A part describes a copy as nested loops with equal steps, called atoms (network/rearrange.h). A
+ * lane is the index of a channel in its block. Lanes of the part's last atom of channels have
  * inputs at equal distances and are copied together. Called by rearrange.c. Writes the output
  * tensor; allocates nothing. */
 #include "runner/engine/kinds/rearrange.h"

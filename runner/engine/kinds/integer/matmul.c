@@ -216,8 +216,8 @@ static void pack(const struct integer_product *p, const struct mafat_product_par
 
 /* ---- the product ---- */
 
-/* Computes the value at which each filter's sum begins: -in_zero * (sum of weight - weights_zero
- * over the filter's weights). in_zero is the first map's zero point. */
+/* Computes the value at which each filter's sum begins: -in_zero times the sum of (weight -
+ * weights_zero) over the filter's weights. in_zero is the first map's zero point. */
 static void begin(const struct integer_product *p, int width, int in_zero, int weights_zero,
                   int32_t *bias)
 {
