@@ -18,7 +18,8 @@
 enum {
   /* sets kept of each size in the first search; factor by which each repetition keeps more */
   FIRST_WIDTH = 8, WIDER = 4,
-  MOST_SET_BYTES = 1 << 20,    /* for all sets: few, as planning counts against the budget */
+  /* bytes of all sets; few, because planning counts against the budget */
+  MOST_SET_BYTES = 1 << 20,
   MOST_TRACES = 1 << 16
 };
 
@@ -46,7 +47,7 @@ struct order_search {
   struct mafat_op_scheduler *s;
   int n_operators;
   int width;            /* sets kept of each size */
-  long long effort;     /* evaluations of steps that are left */
+  long long effort;     /* remaining evaluations of steps */
   bool all;             /* no set was dropped since the repetition began */
   int code;             /* MAFAT_ENOMEM if out of memory; a set beyond a limit is only dropped */
   uint64_t best;        /* peak of the best known order */

@@ -187,8 +187,8 @@ static int divide_into_parallel(struct parallel *p, struct mafat_span all, struc
  * part before. Returns the number of parts. */
 static int divide_into_series(struct parallel *p, struct mafat_span all, struct mafat_span *parts)
 {
-  /* waits[position], first: the operator there depends on all operators of `all` before position
-   * waits[position]; later: whether a part begins there */
+  /* At first, the operator at `position` depends on all operators of `all` before position
+   * waits[position]. Later, waits[position] is 1 if a part begins there, else 0. */
   int n = 0, least = all.end, *waits = p->union_of;
   for (int i = all.begin; i < all.end; i++) {
     waits[i] = all.begin;

@@ -29,7 +29,8 @@ enum {
   FEW_LAYERS = 200     /* greatest number of layers with which a search takes less than a second */
 };
 
-static const double NEAR = 1.03; /* error of the sums of costs, relative to a laid out plan */
+/* a plan's sum of costs may exceed its predicted time by this factor */
+static const double NEAR = 1.03;
 
 /* ---- proposals ---- */
 
@@ -94,8 +95,8 @@ static void choose_finalists(struct mafat_proposer *s)
   s->n_proposals = n;
 }
 
-/* Adds standard plans to the front, whatever the cost tables say. Only here are there plans with
- * tiles. Groups by rows need less memory and compute nothing twice, so tiles have no cost
+/* Adds standard plans to the front, whatever the cost tables say. No other plans of this search
+ * have tiles: groups by rows need less memory and compute nothing twice, so tiles have no cost
  * tables. */
 static int add_seeds(struct mafat_proposer *s, struct mafat_front *f)
 {
@@ -283,8 +284,9 @@ static int copy_algorithms(enum mafat_algorithm **out, const struct mafat_candid
   return *out ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-/* Finds the plan for the request's budget; *done: it is enough, or there is none. Else the search
- * continues with its algorithms, so that they do not depend on how long it takes. */
+/* Finds a plan for the request's budget. *done: the search is over, because no plan fits, or
+ * because the request wants only the first plan (plan_seconds < 0). Otherwise the search continues
+ * with the algorithms of this plan, so that they do not depend on how long it takes. */
 static int find_first(struct mafat_front *f, struct mafat_search_request *r,
                       struct mafat_plan_options *options, bool *done, struct mafat_diagnostic *d)
 {

@@ -33,7 +33,7 @@ struct mafat_proposer {
   double slowest; /* most_ns relative to the first proposal's time */
   double arena, price; /* bytes for maps, scratch and loaded weights; ns per kept byte */
   bool reads;          /* loaded or streamed weights are allowed */
-  int ring;            /* reads in the ring */
+  int ring;            /* number of reads that the ring holds */
   struct mafat_proposal *proposals;
   int n_proposals, capacity;
   struct mafat_diagnostic *d;

@@ -6,12 +6,13 @@
 #include <math.h>
 #include <string.h>
 
-/* values of loaded_kb that are tried */
+/* values of mafat_span_option.loaded_kb that are tried */
 static const short thresholds_kb[] = {1200, 600, 300, 150};
 
 enum {
   N_THRESHOLDS = sizeof thresholds_kb / sizeof *thresholds_kb,
-  /* kept, loaded, loaded up to each threshold and streamed above it, streamed */
+  /* all weights kept; all loaded; layers up to a threshold loaded, larger ones streamed (one rule
+   * for each threshold); all streamed */
   N_PLACEMENT_RULES = 3 + N_THRESHOLDS,
   MAX_ROWS = 16,
   MAX_OPTIONS = MAX_ROWS * MAFAT_N_CHOICES * N_PLACEMENT_RULES

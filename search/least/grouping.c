@@ -14,8 +14,8 @@
 enum {
   MOST_PLACES = 64,   /* greatest number of possible cuts */
   MOST_FLAT_ROWS = 4, /* maps with at most this many rows are tiled by columns */
-  /* greatest length of a group, unless it has the whole network. Unit: from one possible cut to the
-   * next */
+  /* greatest length of a group, in steps from one possible cut to the next; a group of the whole
+   * network may be longer */
   MOST_SPAN = 24
 };
 
@@ -230,7 +230,8 @@ static bool has_smaller(struct grouping *p, int span, int cut_candidate, double 
   return false;
 }
 
-/* Measures groups of growing length, for each way until no group of a length is below `limit`. */
+/* Measures groups of growing length in each way. A way ends at the first length of which no group
+ * is below `limit`. */
 static void measure_all(struct grouping *p, double limit)
 {
   bool open[N_CUT_CANDIDATES];

@@ -1,11 +1,10 @@
 /* Reduces the arena of a plan by hill climbing (least.h). Called by search/best/best.c and
- * search/least/grouping.c. Changes the front. Temporary memory is in request->options->heap.
- *
- * Each round changes the fullest group, which decides how large the arena is: runs it in another
- * way, joins it with its neighbors, moves its ends, divides it into two groups, or runs only the
- * layers around its peak in another way. The best change is applied. At the end, each group gets
- * the fastest way that does not enlarge the arena. For networks with branches, the climb is
- * repeated with the best order of layers if that needs fewer bytes. */
+ * search/least/grouping.c. Replaces the plan in the front (search/common/front.h). Temporary memory
+ * is in request->options->heap. Each round changes the fullest group, which decides how large the
+ * arena is: runs it in another way, joins it with its neighbors, moves its ends, divides it into
+ * two groups, or runs only the layers around its peak in another way. The best change is applied.
+ * At the end, each group gets the fastest way that does not enlarge the arena. For networks with
+ * branches, the climb is repeated with the best order of layers if that needs fewer bytes. */
 #include "search/least/least.h"
 
 #include "predictor/layout/layout.h"
@@ -21,8 +20,8 @@
 
 enum {
   MOST_CHANGES = 200,    /* greatest number of rounds of a climb */
-  MOST_LAYERS = 900000,  /* effort of mafat_least_refine, in layers (common/effort.h) */
-  MOST_ASSIGNED = 450000, /* effort of mafat_least_lower, in layers */
+  MOST_LAYERS = 900000,  /* limit of mafat_least_refine, in layers (common/effort.h) */
+  MOST_ASSIGNED = 450000, /* limit of mafat_least_lower, in layers */
   LAID_OUT = 4,          /* additional effort of a plan that is laid out, per layer */
   PARTS_LAID_OUT = 24,   /* additional effort of such a plan, per unit of mafat_effort_of_parts */
   SORTED = 300,          /* effort per layer, if the best order of layers is found */
@@ -376,8 +375,8 @@ static void move_far(struct group_climb *c, int group)
 
 /* ---- climb ---- */
 
-/* Position in the sequence (plan->members) of the layer that runs at position `position` in time;
- * if a part of an input is read then, the first position of the group. */
+/* Position in the sequence (plan->members) of the layer that runs at position `position` in time.
+ * If that step only reads a part of an input, the first position of its group. */
 static int place_at(const struct mafat_plan *plan, int position)
 {
   int g = 0;

@@ -123,9 +123,9 @@ static int find_next(const struct sequencer *q, int first)
   return best;
 }
 
-/* Places the layer, and then layers that have tensors in common with it: as many as together free
- * most. Returns the bytes that they free minus those of their outputs. If that is never above 0,
- * places no layer and returns 0. */
+/* Places the layer, and then layers that have tensors in common with it, up to the layer where the
+ * bytes freed so far are most. Returns the bytes that they free minus those of their outputs. If
+ * that is never above 0, places no layer and returns 0. */
 static double put_what_frees(struct sequencer *q, int layer)
 {
   int before = q->n, kept = q->n;
@@ -330,8 +330,8 @@ static void let_cross(struct sequencer *q, int tensor)
   q->left[tensor] = q->sequence->n_layers;
 }
 
-/* Sets sequence->crossing. A map crosses the positions after the layer that makes it, up to that of
- * its last reader. */
+/* Sets sequence->crossing, the live bytes at each position. A map crosses the positions after the
+ * layer that makes it, up to that of its last reader. */
 static int find_crossing(struct sequencer *q)
 {
   const struct mafat_sequence *s = q->sequence;

@@ -5,7 +5,8 @@
 
 #include "base/blocks.h"
 
-enum { MOST_GROUPS = 512 }; /* when there are as many, groups of whole maps do not end with cells */
+/* from this number of groups on, groups of whole maps need not end with cells */
+enum { MOST_GROUPS = 512 };
 
 /* State of making a spec. A node is a set of layers that run together; its number is that of one of
  * its schemes. Other layers have the node -1. */
@@ -20,8 +21,8 @@ struct applying {
   const int *cell_of; /* [layer]: its cell; groups of whole maps end with cells; NULL: no cells */
   int cell;           /* cell of the layer that was added last */
   bool apart;         /* see mafat_schemes_apply */
-  /* [layer]: the layer reads outputs of the node that close_node works on; that node reads outputs
-   * of the layer; directly or through other layers */
+  /* [layer], for the node that close_node works on. below: the layer reads outputs of the node,
+   * directly or through other layers. above: the node reads outputs of the layer in this way */
   bool *below, *above;
   bool busy[MAFAT_MOST_SCHEMES];  /* [node]: emit_node has begun; used to detect cycles */
   int *group_of;  /* [layer]: its group; -1: none yet */

@@ -39,7 +39,8 @@ struct beam_search {
   struct mafat_heap *heap;
   struct mafat_motes_meter meter;
   struct mafat_search_value words[N_WORDS];
-  int most, width;                       /* capacity of the beam, in states: at last and now */
+  /* capacity of the beam, in states: the option "beam"; the one of the current search */
+  int most, width;
   struct mafat_motes_state *beam, *old;  /* (n_beam), (n_old) states, sorted by is_less */
   int n_beam, n_old;
   struct mafat_motes_state best;         /* best state with offsets so far; ms 0: none yet */

@@ -7,9 +7,9 @@
 
 #include "predictor/ranks/schemes.h"
 
-/* First program, equations (5.12) to (5.15). Returns the index of the switch layer: layers before
- * it are shared by maps, and it and later layers by weights (schemes.h). A rank then holds the
- * fewest values; among several such layers, it is the first. n: no layer is shared by weights. */
+/* First program, equations (5.12) to (5.15). Returns the index of the switch layer, n for none:
+ * layers before it are shared by maps, it and later layers by weights (schemes.h). With this switch
+ * layer, a rank holds the fewest values; among equals, it is the first such layer. */
 int mafat_sharing_switch(const struct mafat_rank_layer *list, int n, int n_ranks);
 
 /* Second program, equations (5.16) to (5.23). Fills schemes[n] with the schemes of the n layers for

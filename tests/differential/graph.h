@@ -12,9 +12,9 @@ enum graph_kind {
   GRAPH_CONV,
   GRAPH_DEPTHWISE,
   GRAPH_GROUPED,
-  GRAPH_TRANSPOSED, /* windows with weights: GRAPH_CONV to here */
+  GRAPH_TRANSPOSED, /* kinds from GRAPH_CONV to here have windows with weights */
   GRAPH_MAX_POOL, GRAPH_MEAN_POOL, GRAPH_GLOBAL_MEAN, GRAPH_ADD, GRAPH_SUB, GRAPH_MUL, GRAPH_MAX,
-  GRAPH_MIN, /* with two inputs, which are broadcast: GRAPH_ADD to here */
+  GRAPH_MIN, /* kinds from GRAPH_ADD to here have two inputs, which are broadcast */
   GRAPH_ADD_CONSTANT,
   GRAPH_SUB_FROM_CONSTANT,
   GRAPH_MUL_CONSTANT,

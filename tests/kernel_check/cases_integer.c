@@ -219,8 +219,9 @@ static int32_t conv_sum(const struct mafat_integer_conv_call *c, int row, int co
   return sum;
 }
 
-/* Changes a pair of weights so that the sum of products fits in 16 bits: their magnitudes of one
- * sign add up to at most `reach` (128; 64 or 32 if two or four quads are summed). */
+/* Changes a pair of weights so that sums of their products with uint8 inputs fit in 16 bits:
+ * positive weights of the pair add up to at most `reach`, negative ones to at least -reach. reach:
+ * 128; 64 or 32 if two or four quads are summed. */
 static void make_fit(int8_t *pair, int reach)
 {
   pair[0] = (int8_t)mafat_max(-reach, mafat_min(pair[0], reach));

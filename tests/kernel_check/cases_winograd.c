@@ -63,7 +63,8 @@ static void run_weights(const struct mafat_kernels *k, const void *call)
                                      c->point_floats);
 }
 
-/* Places rows at a fixed distance. Points of a tile are so, while rows of views are anywhere. */
+/* Places a view's rows at a fixed distance from each other, as the points of a tile must be.
+ * (Otherwise the rows of a view may be anywhere.) */
 static void even_rows(struct check_view *v, size_t row_floats)
 {
   for (int r = 1; r < v->n_rows; r++) v->rows[r] = v->rows[0] + (size_t)r * row_floats;

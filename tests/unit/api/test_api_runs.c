@@ -169,7 +169,8 @@ START_TEST(test_pictures_before_leave_frames_and_outputs_alone)
 END_TEST
 #endif
 
-/* A picture in the model's frame room gives the same outputs as one elsewhere in memory. */
+/* A picture in the model's own frame buffer (mafat_model_frame_room) gives the same outputs as one
+ * elsewhere in memory. */
 START_TEST(test_any_picture_in_memory_may_lie_in_the_room)
 {
   enum { W = 256, H = 288, LAST = API_DETECTOR_LAYERS - 1 };

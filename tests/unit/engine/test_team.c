@@ -118,7 +118,7 @@ static void count_parts(void *context, int worker)
   }
 }
 
-/* Is the unit the last one of a worker's share? */
+/* True if the unit is the last one of a worker's share. */
 static bool ends_a_share(int size, int n, int unit)
 {
   for (int w = 0; w < size; w++)

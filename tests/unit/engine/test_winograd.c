@@ -318,7 +318,7 @@ START_TEST(outputs_are_exact_for_chosen_shapes)
 END_TEST
 
 /* Layers that threads share in different ways: panels that divide evenly among them or do not; one
- * turn, fewer turns than threads, or more. */
+ * turn (a few rows of tiles that are transformed together), fewer turns than threads, or more. */
 static const struct problem shared[] = {
     {.h = 19, .w = 19, .c = 64, .filters = 256, .pad = 1}, /* one turn, 8 panels */
     {.h = 19,

@@ -410,7 +410,7 @@ START_TEST(linked_models_have_their_data_beside_their_target)
 }
 END_TEST
 
-/* A tensor of two floats with raw bytes, and these fields. */
+/* Reads a model with a tensor of two floats, which has raw bytes and the fields that `add` adds. */
 static struct held read_ambiguous(void (*add)(struct test_message *t))
 {
   struct test_message graph = {0}, t = {0};

@@ -501,8 +501,9 @@ static void put_floats_elsewhere(struct test_message *graph, const char *name, c
   test_onnx_initializer(graph, &t);
 }
 
-/* Imports a model with constants of n numbers in each of n_files files. The place of a number has
- * 12 bits for its file, of which some values have other meanings. */
+/* Imports a model with constants of n numbers in each of n_files files. The position of a
+ * constant's number is stored with 12 bits for its file, and some values of these bits have other
+ * meanings. */
 static struct test_imported import_files(int n_files, int64_t n)
 {
   static const int64_t map[] = {1, 4};
@@ -537,7 +538,7 @@ START_TEST(too_many_files_are_refused)
 }
 END_TEST
 
-/* A constant with more numbers than a place can count is refused. */
+/* A constant with more numbers than a position can count is refused. */
 START_TEST(too_large_constants_are_refused)
 {
   struct test_imported m = import_files(1, (1LL << 40) + 4);

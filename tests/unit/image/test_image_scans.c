@@ -58,8 +58,9 @@ static void add_band(struct script *s, struct test_rng *r, int component, int fi
   }
 }
 
-/* Progressive: DC, AC in bands, the other bits of DC. Bands from 10 on may be left out: libjpeg
- * smooths only those before. */
+/* Adds the scans of a progressive file: DC, then AC in bands, then the remaining bits of DC. Bands
+ * that begin at coefficient 10 or later may be left out, because libjpeg only smooths if one of the
+ * first nine AC coefficients is missing. */
 static void make_progressive(struct script *s, struct test_rng *r, int n)
 {
   int low = test_random_int(r, 0, 2);
@@ -72,7 +73,7 @@ static void make_progressive(struct script *s, struct test_rng *r, int n)
   for (; low > 0; low--) add_groups(s, r, n, 0, low, low - 1);
 }
 
-/* The scans that make `other_files_are_decoded_whole` complete. */
+/* Adds the scans that complete the file of the test other_files_are_decoded_whole. */
 static void make_rest(struct script *s)
 {
   const int luma = 0, blue = 1, red = 2;
@@ -81,7 +82,8 @@ static void make_rest(struct script *s)
   add_scan(s, &red, 1, 1, 63, 0, 0);
 }
 
-/* Not progressive: scans of some components each, with all coefficients. */
+/* Adds the scans of a file that is not progressive: each scan has some components, with all their
+ * coefficients. */
 static void make_sequential(struct script *s, struct test_rng *r, int n)
 {
   do {

@@ -425,7 +425,7 @@ START_TEST(test_the_pressure_of_a_group)
   test_tree_put("/proc/pressure/memory", "some total=7\nfull total=5\n");
   check_pressure("system", 7, 5);
   test_tree_put("/sys/fs/cgroup/unified/a/b/cgroup.type", "domain\n");
-  check_pressure("system", 7, 5); /* of a kernel that does not count by group */
+  check_pressure("system", 7, 5); /* the system's figures: this kernel has none of groups */
   test_tree_put("/sys/fs/cgroup/unified/a/b/memory.pressure", pressure);
   check_pressure("cgroup", 123456, 23456);
 }

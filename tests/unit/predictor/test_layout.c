@@ -103,7 +103,7 @@ struct replay {
   int *owners; /* [unit of UNIT bytes]: owner of these bytes */
   bool *begun; /* [tensor]: a step has written it */
   bool *loaded; /* [layer]: its weights were loaded */
-  bool reading; /* some weights were read, so the I/O buffers may hold reads ahead */
+  bool reading; /* some weights were read, so the I/O buffers may hold data read ahead */
   struct mafat_box *boxes; /* [tensor]: box that its buffer holds now */
   bool *in_ring; /* [tensor]: it shares an in-place ring */
   struct slot **rings; /* [buffer][slot][column]; NULL for buffers that are no in-place rings */
@@ -321,7 +321,7 @@ static int io_buffer(const struct mafat_layout *layout, int i)
   return i == 0 ? layout->ring_buffer : i == 1 ? layout->panel_buffer : layout->affine_buffer;
 }
 
-/* Weights are read from the file: earlier reads must still be in the I/O buffers. */
+/* Reads weights from the file into the I/O buffers. Data of earlier reads must still be there. */
 static void read_weights(struct replay *r, int layer)
 {
   for (int i = 0; i < N_IO; i++) {
@@ -368,8 +368,10 @@ static void check_weights(const struct replay *r, const struct mafat_step *step)
 
 /* ---- steps ---- */
 
-/* Checks that Winograd scratch has room for values, weights and sums, in this order, and is no
- * larger. Each of n_turns turns has its own, but values and weights may be shared. */
+/* Checks that the scratch of a Winograd layer holds transformed values, weights and sums, in this
+ * order, and is no larger. A turn is a few rows of Winograd tiles that are transformed together. Up
+ * to n_turns threads compute turns at the same time. Each of these has its own values, weights and
+ * sums, except that values and weights may be shared. */
 static void check_turns(const struct replay *r, int layer)
 {
   const struct mafat_scratch *s = &r->s->layout->scratch[layer];
@@ -663,8 +665,8 @@ START_TEST(untiled_chains_waste_nothing)
 }
 END_TEST
 
-/* The arena of a tiled chain has the size of the lower bound; with a ring of reads, which lives
- * through several groups, at most 1 % more. */
+/* The arena of a tiled chain has the size of the lower bound. If there is a ring buffer for
+ * streamed weights, which is alive during several groups, it has at most 1 % more. */
 START_TEST(tiled_chains_waste_nothing)
 {
   for (int i = 0; i < 1500; i++) {
@@ -863,7 +865,8 @@ START_TEST(tags_have_names)
 END_TEST
 
 /* Two outputs read the same map. If their rows are computed alternately, only a window of the map's
- * rows is stored. If one output follows the other, as in Darknet's networks, all rows are. */
+ * rows is stored. If one output is complete before the other begins, as in Darknet's networks, all
+ * rows of the map are stored. */
 START_TEST(outputs_of_a_group_of_rows_come_in_turn)
 {
   struct mafat_network *n = test_network(
@@ -884,7 +887,8 @@ START_TEST(outputs_of_a_group_of_rows_come_in_turn)
 }
 END_TEST
 
-/* Maps that [cost] and [dropout] rename have buffers, which are alive at times within the plan. */
+/* Maps that [cost] and [dropout] rename have buffers, which are alive only at times within the
+ * plan. */
 START_TEST(maps_that_are_only_named_live)
 {
   static const char *const networks[] = {

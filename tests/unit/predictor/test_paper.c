@@ -305,8 +305,8 @@ struct extents {
   int out[MOST_TENSORS], in[MOST_TENSORS][MOST_OPERANDS];
 };
 
-/* Marks the rows (or columns) that row (or column) `part` of the group's tiles computes of a tensor
- * that is used outside of the group. */
+/* Marks the rows (or columns) of a tensor that the tiles in row (or column) `part` of the group
+ * compute. The tensor is used outside of the group. */
 static void mark_share(const struct mafat_group *g, bool axis_y, int part, int extent, bool *on)
 {
   const int *bounds = axis_y ? g->row_bounds : g->col_bounds;

@@ -214,11 +214,12 @@ static const struct {
     {"split(h4:0-3)", 7, 4, 4},              /* some rows of the input are read by two parts */
     {"split(h2:0-3)", 3, 2, 2},
     {"split(h[10]:0-3)", 3, 2, 2},
-    {"split(h2:0-1)/2/split(h3:2-3)", 3, 2, 2}, /* a later split group can read them */
+    {"split(h2:0-1)/2/split(h3:2-3)", 3, 2, 2}, /* a later split group can read partition buffers */
     {"split(h2:0)/1/split(h3:1-3)", 3, 2, 3},
-    {"split(h2:0-1)/2/1x1", 3, 2, 2},        /* so can a later group of whole maps, */
-    {"split(h2:0-1)/2/rows1", 3, 2, 1},      /* but not one by rows, */
-    {"split(h2:0-1)/2/panels", 3, 2, 1},     /* in panels or in tiles */
+    {"split(h2:0-1)/2/1x1", 3, 2, 2},        /* a later group of whole maps can, too */
+    /* a later group by rows, in panels or in tiles cannot */
+    {"split(h2:0-1)/2/rows1", 3, 2, 1},
+    {"split(h2:0-1)/2/panels", 3, 2, 1},
     {"split(h2:0-1)/2/2x2", 3, 2, 1},
     {"rows2:bricks:direct/NoCut", 7, 4, 4},  /* one buffer for each step */
     {"rows4:early:bricks:direct/NoCut", 3, 2, 2},

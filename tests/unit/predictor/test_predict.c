@@ -163,7 +163,8 @@ START_TEST(test_what_reads_floats_is_resident_beside_whole_inputs)
 }
 END_TEST
 
-/* turned_bytes do not count if the picture is whole. */
+/* turned_bytes (a converted picture that cannot be read row by row) do not count if the plan reads
+ * the picture as a whole. */
 START_TEST(test_a_whole_picture_is_never_turned)
 {
   static const char *const texts[] = {"1x1/NoCut", "2x2/NoCut", "panels/NoCut", "1x1/1/rows"};

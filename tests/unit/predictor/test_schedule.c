@@ -83,8 +83,9 @@ static struct mafat_box hull(const struct marks *m)
   return b;
 }
 
-/* Marks the pixels of an operand's sources in the hull of those that a box of the output reads.
- * `capacity`: working array for the operand's pixels. */
+/* Marks the pixels of an operand's sources that are in the hull of the pixels that a box of the
+ * output reads: the smallest box that contains them. `capacity`: working array for the operand's
+ * pixels. */
 static void mark_operand(const struct mafat_layer *l, int operand, struct mafat_box out,
                          struct marks *marks, bool *capacity)
 {

@@ -183,8 +183,9 @@ START_TEST(layers_of_graphs_run_in_the_best_order)
 }
 END_TEST
 
-/* Formats that allow any order of layers also allow outputs in place of inputs; the smallest plan
- * has them if they save bytes. Here rows save nothing: maps have only one. */
+/* Formats that allow any order of layers also allow an output to reuse its input's buffer. The
+ * smallest plan does so if that saves bytes. Groups by rows save nothing here, because maps have
+ * only one row. */
 START_TEST(outputs_are_in_place_where_they_need_less)
 {
   struct search s;

@@ -373,6 +373,8 @@ END_TEST
 
 struct example {
   struct mafat_sole_readers *lines;
+  /* the path measured last; the path of the best plan since the current one; the path of the
+   * current plan */
   struct mafat_path measured, kept, stands; /* paths with length 0 mean no tiling */
   int n_measured, n_taken;
 };

@@ -41,7 +41,8 @@ static void check_map_axis(const struct mafat_acg *a, int input, enum mafat_acg_
     ck_assert_int_eq(mafat_acg_part(a, i, axis), mafat_acg_part(a, input, axis));
 }
 
-/* The four parts: rows, columns, channels of the input, channels of the depthwise convolution. */
+/* The graph has four connected parts: rows, columns, channels of the input, channels of the
+ * depthwise convolution. */
 START_TEST(an_inverted_bottleneck_has_four_parts)
 {
   struct mafat_network *n = test_network(INVERTED_BOTTLENECK);
@@ -429,8 +430,8 @@ START_TEST(schemes_of_an_inverted_bottleneck)
 }
 END_TEST
 
-/* Each layer of a scheme is cut along the scheme's axis, as the axis connecting graph has it, or is
- * the scheme's last layer and sums over that axis. */
+/* Each layer of a scheme is cut along an axis that is connected to the scheme's axis in the axis
+ * connecting graph. Only the scheme's last layer may sum over that axis instead. */
 START_TEST(schemes_meet_both_conditions)
 {
   char cfg[TEST_CFG_ROOM];

@@ -343,7 +343,7 @@ START_TEST(exchange_on_six_ranks)
 }
 END_TEST
 
-/* ---- beside all that there is ---- */
+/* ---- compared with all combinations of schemes ---- */
 
 static bool allowed(const enum mafat_weight_sharing *s, int n)
 {

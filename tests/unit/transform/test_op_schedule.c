@@ -94,8 +94,8 @@ static bool is_alive(const struct graph *graph, int buffer, unsigned ran)
   return (made || (!makers && (readers || graph->kept[buffer]))) && left;
 }
 
-/* Bytes in memory while the operator runs: of all live buffers and all that it uses, less those of
- * inputs whose place its output takes. */
+/* Bytes in memory while the operator runs: all live buffers and all buffers that it uses, minus the
+ * inputs whose bytes its output reuses. */
 static uint64_t top_of(const struct graph *graph, unsigned ran, int operator)
 {
   uint64_t sum = graph->work[operator], made = 0, largest = 0, given = 0;
@@ -225,8 +225,8 @@ START_TEST(changing_branches_lowers_the_peak)
 }
 END_TEST
 
-/* 8x16 elements are widened to 8x64, activated, narrowed and added to themselves. The peak is 768
- * if the activation's output replaces its input, else 1152. */
+/* An input of 8x16 elements is widened to 8x64, activated, narrowed, and added to the input. The
+ * peak is 768 if the activation's output replaces its input, else 1152. */
 START_TEST(in_place)
 {
   struct graph graph;
@@ -244,8 +244,8 @@ START_TEST(in_place)
 }
 END_TEST
 
-/* The network of the test in_place, where the use of the activation's input has `gives`. An output
- * larger than the input needs new bytes for the rest only. */
+/* The same graph, but instead of `in_place`, the activation's use of its input is marked `gives`
+ * (op_scheduler.h). An output larger than the input needs new bytes only for the rest. */
 START_TEST(one_gives_its_place)
 {
   struct graph graph;

@@ -73,8 +73,8 @@ static bool all_equal(const float *x, size_t n)
   return true;
 }
 
-/* Writes numbers to a random file after some other bytes, or to the network's own values. If all
- * are equal, sometimes stores them as a fill: one number and their count. */
+/* Writes numbers after some other bytes to a randomly chosen file, or into the network's own
+ * values. If all numbers are equal, sometimes writes them as a fill: one number and their count. */
 static struct mafat_constant put(struct writer *w, const float *x, size_t n)
 {
   if (n > 0 && all_equal(x, n) && test_random_chance(&w->rng, 50))
@@ -94,8 +94,8 @@ static struct mafat_constant put(struct writer *w, const float *x, size_t n)
   return c;
 }
 
-/* Writes one value for each filter. If all are equal, sometimes writes only one of them, or, if
- * they also equal `usual`, none. */
+/* Writes one value for each filter. If all are equal, sometimes writes only one of them. If they
+ * also equal the default, `usual`, sometimes writes none. */
 static struct mafat_constant put_values(struct writer *w, const float *x, size_t n, float usual)
 {
   bool equal = all_equal(x, n);
@@ -196,7 +196,8 @@ static void put_layer(struct writer *w, const struct mafat_layer *l, const char 
     to->weights = put_weights(w, l, (const float *)(const void *)(file + from->weights.at));
 }
 
-/* Sometimes makes all numbers of a list equal, so that they can be written as one. */
+/* Sometimes makes all numbers of a list equal (sometimes to `usual`), so that they can be written
+ * as one. */
 static void level(struct test_rng *rng, float *x, size_t n, float usual)
 {
   if (n == 0 || !test_random_chance(rng, 40)) return;

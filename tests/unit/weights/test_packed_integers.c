@@ -258,7 +258,8 @@ END_TEST
 
 /* ---- contents that only a deliberate writer produces ---- */
 
-/* End of the index: the last layer's type and order, offset, length, checksum. */
+/* The index ends with the last layer's type and order, offset, length and checksum. Distance of the
+ * length from the end, in bytes. */
 enum { LENGTH_BEFORE_END = 16 };
 
 static void is_refused(const struct packed *p, const char *says)
@@ -461,8 +462,9 @@ static bool has_filled_quads(const struct packed *p, int layer, int filters)
          mafat_block_slice_end(l, 0) % MAFAT_QUAD;
 }
 
-/* Kernels read whole quads, also the undefined bytes after a pixel's last channel. So padding
- * weights must be 0, else results would depend on the plan; a file with other ones is refused. */
+/* Kernels read whole quads (four channels), also the undefined bytes after a pixel's last channel.
+ * So padding weights must be 0, else results would depend on the plan. A file with other padding
+ * weights is refused. */
 START_TEST(what_fills_up_quads_is_nothing)
 {
   int layer;
@@ -499,8 +501,8 @@ START_TEST(what_fills_up_quads_is_nothing)
 }
 END_TEST
 
-/* In ONNX's rule both rows are factors. Any number is valid but NaN, which is reported with its
- * filter, whichever part of the layer is checked. */
+/* With ONNX's rule, both rows of numbers of a panel are float factors. Any number is valid except
+ * NaN. A NaN is reported with its filter, whichever part of the layer is checked. */
 START_TEST(factors_are_numbers)
 {
   int layer;
