@@ -69,9 +69,9 @@ struct mafat_choice_basis {
 /* Returns the reserve in bytes: that of the options, or the default. */
 size_t mafat_choose_reserve(const struct mafat_model_options *o);
 
-/* Reads a model's network, and sets which layers run, which outputs are read and how they are
- * decoded, from the model's options. Fills *opening. MAFAT_EINVAL: invalid options; MAFAT_ELIMIT:
- * reading does not fit the budget; or an error of reading the model. */
+/* Reads a model's network, which the caller closes, and sets which layers run, which outputs are
+ * read and how they are decoded, from the model's options. Fills *opening. MAFAT_EINVAL: invalid
+ * options; MAFAT_ELIMIT: reading does not fit the budget; or an error of reading the model. */
 int mafat_choose_network(struct mafat_network **network, int *n_layers,
                          struct mafat_model_source *model, const struct mafat_model_options *o,
                          struct mafat_opening *opening, struct mafat_diagnostic *d);
@@ -90,9 +90,10 @@ bool mafat_choose_is_timed(const struct mafat_model_options *o);
 void mafat_choose_time(struct mafat_choice_request *request, struct mafat_model_source *weights,
                        const struct mafat_kernels *kernels);
 
-/* Searches for a Pareto front. Adds the memory that the search leaves behind to the charges of all
- * plans; a charge is at least the memory that the search needed. timed: as in a request; NULL:
- * times are predicted. Errors of the search (best.h) and of timing (plan_timer.h). */
+/* Searches for a Pareto front, which the caller closes. Adds the memory that the search leaves
+ * behind to the charges of all plans; a charge is at least the memory that the search needed.
+ * timed: as in a request; NULL: times are predicted. Errors of the search (best.h) and of timing
+ * (plan_timer.h). */
 int mafat_choose_search(struct mafat_front **front, const struct mafat_search *by,
                         const struct mafat_search_request *search,
                         const struct mafat_plan_timer_options *timed,

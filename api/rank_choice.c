@@ -371,8 +371,9 @@ static int try_mix(struct best_mix *b, struct mafat_rank_choice *c,
 }
 
 /* Tries mixes in which the first `rows` layers are divided by rows, and later layers run whole on
- * one rank each. Assumes less and less memory until a mix fits. Layers whose weights need more than
- * 1 / `large` of that memory are divided into n_parts. */
+ * one rank each. Assumes 10/10, 9/10, ... 6/10 of the memory, until a mix fits. Layers whose
+ * weights need more than 1 / `large` of the smallest rank's assumed memory are divided into
+ * n_parts. */
 static int try_runs(struct best_mix *b, struct mafat_rank_choice *c,
                     const struct mafat_rank_choice_request *r, int rows, int n_parts, int large,
                     int placement)

@@ -584,6 +584,7 @@ bool mafat_bridge_load(network *net, char *weights, int start, int cutoff)
   return true;
 }
 
+/* Number of floats that a weights file has for the layer. */
 static long layer_floats(const layer *l)
 {
   long norms = l->batch_normalize ? 3 : 0;

@@ -24,6 +24,8 @@ static double apply(enum mafat_graph_binary op, double a, double b)
 
 /* ---- constants ---- */
 
+/* Computes a op b for two constants. dims: dimensions of the result, to which dimensions of size 1
+ * are broadcast. */
 static int combine_numbers(struct mafat_graph *g, struct mafat_value *out,
                            enum mafat_graph_binary op, const struct mafat_value *a,
                            const struct mafat_value *b, const long long *dims)
@@ -71,6 +73,8 @@ static bool is_affine(enum mafat_graph_binary op, bool reversed)
          (op == MAFAT_GRAPH_DIV && !reversed);
 }
 
+/* Computes x op c (c op x if reversed) for constant c, as x * scale + bias. The operator must be
+ * affine (is_affine). */
 static int combine_affine(struct mafat_graph *g, struct mafat_value *out,
                           enum mafat_graph_binary op, const struct mafat_value *x,
                           const struct mafat_value *c, bool reversed)

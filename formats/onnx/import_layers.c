@@ -302,8 +302,9 @@ static int read_transposed(struct mafat_onnx_importer *i, const struct mafat_val
 }
 
 /* Returns the zero insertion after which an ordinary convolution with reversed taps gives the same
- * output. Inputs become `strides` apart, and the margin of zeros on each side is the window's reach
- * minus the outputs that are cropped there. */
+ * output. The result has the fields {elements of the result, zeros before the first input, distance
+ * of inputs}. The margin of zeros on each side is the window's reach minus the outputs that are
+ * cropped there. */
 static struct mafat_graph_spread spread_of(const struct transposed *t, int k, int extent)
 {
   long long reach = (t->kernel[k] - 1) * t->dilations[k], first = reach - t->before[k];

@@ -167,8 +167,9 @@ static int import_conv(struct mafat_tflite_importer *i)
 }
 
 /* A transposed convolution equals an ordinary convolution with reversed taps, after zeros were
- * inserted between the inputs. Returns this insertion along one axis: inputs are `stride` apart,
- * after a margin of kernel - 1 zeros minus the padding. */
+ * inserted between the inputs. Returns this insertion along one axis as {elements of the result,
+ * zeros before the first input, distance of inputs}: out + kernel - 1 elements, and a margin of
+ * kernel - 1 zeros minus the padding. */
 static struct mafat_graph_spread spread_of(const struct mafat_tflite_window *w, int in,
                                            long long out, int kernel, int stride)
 {

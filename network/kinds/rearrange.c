@@ -240,6 +240,7 @@ static struct mafat_span settle(enum mafat_outside outside, struct reach r, int 
   struct mafat_span s = mafat_span_clip(mafat_span((int)r.least, (int)r.most + 1), extent);
   if (mafat_span_is_empty(s)) s = mafat_span(0, 0);
   if (outside == MAFAT_OUTSIDE_FILL || (r.least >= 0 && r.most < extent)) return s;
+  /* Farther out than one reflection, any index of the map may be read. */
   bool far = r.least <= -extent || r.most >= 2LL * extent - 1;
   if (far && outside == MAFAT_OUTSIDE_REFLECT) return mafat_span(0, extent);
   struct reach beside[] = {{r.least, r.most < 0 ? r.most : -1},

@@ -26,7 +26,7 @@ size_t mafat_boxes_most(const struct mafat_network *n, int n_layers, int wanted)
  * cell. */
 enum { MAFAT_BOXES_LEVELS = 10 }; /* upper bound of the number of grids */
 int mafat_boxes_levels(size_t most);
-/* Number of cells of n_levels grids together. */
+/* Number of cells of n_levels grids together: 1 + 4 + 16 + ... */
 static inline size_t mafat_boxes_cells(int n_levels)
 {
   return (((size_t)1 << 2 * n_levels) - 1) / 3;
