@@ -29,8 +29,8 @@ struct mafat_mpi {
   double timeout_seconds;
   struct mafat_mpi_watch *watch;
   struct mafat_rank_identity *identities; /* (n_ranks) */
-  size_t own_bytes;
-  uint64_t sent_bytes;
+  size_t own_bytes;    /* resident bytes of this process after MPI was opened */
+  uint64_t sent_bytes; /* bytes of all messages sent so far */
   int ahead; /* pictures that rank 0 begins ahead; 0: it waits for each */
   bool running;
   struct staged
@@ -279,7 +279,7 @@ static int share(const struct mafat_mpi *mpi, int rank, int code, struct mafat_d
 /* Result of opening the model on a rank. */
 struct opened {
   int code;
-  uint64_t plan;
+  uint64_t plan; /* checksum of the plan */
 };
 
 static int opened(void *context, int code, uint64_t plan, struct mafat_diagnostic *d)

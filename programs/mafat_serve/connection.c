@@ -23,12 +23,12 @@ enum {
   LEAST_RATE = 16,  /* lowest allowed rate of a body or an answer, KB/s */
   DUE_RATE = 256,   /* each DUE_RATE KB of a body move it a second back in the order of those that
                        wait for memory */
-  PLAN_ROOM = 128 << 10,
-  MAP_ROOM = 512 << 10,
-  SMALL_ROOM = 16 << 10
+  PLAN_ROOM = 128 << 10, /* most bytes of an answer about a plan */
+  MAP_ROOM = 512 << 10,  /* most bytes of a map */
+  SMALL_ROOM = 16 << 10  /* most bytes of the metrics */
 };
 static const double drain_ms = 2000, stall_ms = 1000,
-                    idle_times = 3; /* an idle connection is closed after so many timeouts */
+                    idle_times = 3; /* an idle connection is closed after this many timeouts */
 
 static const char json[] = "application/json", text[] = "text/plain; charset=utf-8",
                   metrics[] = "text/plain; version=0.0.4; charset=utf-8";

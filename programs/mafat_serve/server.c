@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum {
-  STACK = 128 << 10,
+  STACK = 128 << 10, /* bytes of stack of the thread of connections */
   /* Kernel memory of a connection: its socket and its body file, each with file and inode, and one
      page of the body. */
   RECORDS = 12 << 10,

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pixels. */
+/* Positions and sizes in pixels. Names without a comment: y of the upper edge (GROUPS, TOP, ALIVE,
+ * NAMES), and height or size of a part of the picture. */
 enum {
   LEFT = 84,       /* left edge of the boxes; the scale of bytes is here */
   TABLE = 368,     /* the width of the table at the right */

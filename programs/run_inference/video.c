@@ -21,14 +21,14 @@
 /* State of a run of video. It is separate from the session, so that runs of pictures do not touch
  * its pages. Runs of video touch the pages that they will use before the process is measured. */
 static struct video {
-  bool prepared;
+  bool prepared;   /* the session runs video, and the fields below are set */
   struct mafat_frames frames;
   struct mafat_camera camera;
   struct mafat_overlay overlay;
-  int overlay_fd; /* -1 */
+  int overlay_fd;  /* output of --overlay; -1: none */
   struct mafat_video_report all;
-  double busy_ms; /* of all frames */
-  double first_ms;
+  double busy_ms;  /* total time from the arrival of a frame to its results */
+  double first_ms; /* time at which the first frame had arrived */
   double ready_ms; /* time at which the current frame had arrived */
   long long at;    /* number of the current frame */
 } video;

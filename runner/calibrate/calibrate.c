@@ -95,6 +95,7 @@ static void remove_file(int which)
 
 /* ---- networks and their plans ---- */
 
+/* A plan under which a network is measured, and the measured times. */
 struct calibration_run {
   struct mafat_plan *plan;
   struct mafat_layout *layout;
@@ -102,7 +103,7 @@ struct calibration_run {
   double *layer_ns; /* [round][layer] */
 };
 
-/* A network that is measured, and its plans. */
+/* A network that is measured, with a run for each of its plans. */
 struct subject {
   struct mafat_network *network;
   struct mafat_weights *weights;

@@ -89,8 +89,8 @@ int mafat_image_exif_orientation(int fd, off_t offset, size_t length);
 struct mafat_image_decoder;
 
 struct mafat_image_decoder_ops {
-  /* Reads the next stored row, from top to bottom: width * channels bytes, into a buffer that has
-   * width * 3. */
+  /* Reads the next stored row, from top to bottom: width * channels bytes, into a buffer of
+   * width * 3 bytes. */
   int (*read_row)(struct mafat_image_decoder *decoder, uint8_t *row, struct mafat_diagnostic *d);
   /* Called after the last row: checks the rest of the file. */
   int (*finish)(struct mafat_image_decoder *decoder, struct mafat_diagnostic *d);

@@ -22,7 +22,8 @@ struct table {
 struct marker_walk {
   struct mafat_jpeg_scans *s;
   struct mafat_image_source source;
-  bool unusual, ended; /* ended: no bytes are left */
+  bool unusual, ended; /* unusual: a segment is invalid or cannot be converted; ended: no bytes are
+                          left */
   int error;           /* errno */
   unsigned interval;
   struct table tables[2][COMPONENTS]; /* [1: AC] */

@@ -2,8 +2,8 @@
  * called for each step of a layer (runner/engine/kinds/conv_direct.c, dense.c, matmul.c). Reads
  * input rows and writes output rows; allocates nothing.
  *
- * A tap is one input value of an output's window: a row, a column and a channel of it. A tile of
- * outputs stays in registers while a slice of the taps is summed. A slice is so short that its
+ * A tap is one input value of an output's window: one row, column and channel. A tile of outputs
+ * stays in registers while a slice of the taps is summed. A slice is so short that its
  * weights stay in the first-level cache for all tiles. Between slices, partial sums are stored in
  * the outputs' memory. */
 #include "base/blocks.h"
@@ -11,21 +11,23 @@
 enum {
   /* vectors for the 16 filters of a segment */
   SEGMENT_VECTORS = MAFAT_CHANNEL_BLOCK / VECTOR_LANES,
-  TILE_VECTORS = VECTOR_SEGMENTS * SEGMENT_VECTORS,
+  TILE_VECTORS = VECTOR_SEGMENTS * SEGMENT_VECTORS, /* most vectors of filters of a tile */
   /* vectors that are stored together; with few registers, one at a time is as fast */
   STORED_VECTORS = VECTOR_MANY_REGISTERS ? SEGMENT_VECTORS : 1,
-  TILE_PIXELS = VECTOR_PIXELS,
+  TILE_PIXELS = VECTOR_PIXELS, /* most pixels of a tile with more than ALONE_VECTORS vectors */
   ALONE_VECTORS = TILE_VECTORS / 2,
-  ALONE_PIXELS = VECTOR_PIXELS_ALONE, /* pixels of a tile with at most ALONE_VECTORS vectors */
+  ALONE_PIXELS = VECTOR_PIXELS_ALONE, /* most pixels of a tile with at most ALONE_VECTORS vectors */
   MOST_PIXELS = TILE_PIXELS > ALONE_PIXELS ? TILE_PIXELS : ALONE_PIXELS,
   SLICE_RUNS = 64, /* most runs in a slice */
-  SLICE_KINDS = 3,
+  SLICE_KINDS = 3, /* most kinds of runs in a slice */
   /* prefetch if there are at least this many tiles; fewer would prefetch as much as they read */
   AHEAD_TILES = 4,
   /* prefetch if a call has at most this many outputs; with more, arithmetic outweighs waiting */
   AHEAD_PIXELS = 512,
   POOLED_BYTES = 3584, /* pooling keeps its sums on the stack, which is small (os/process.h) */
+  /* bytes of the sums of one column of two rows */
   POOLED_PIXEL = 2 * VECTOR_SEGMENTS * MAFAT_CHANNEL_BLOCK * (int)sizeof(float),
+  /* most columns of a strip (conv_pooled), a multiple of TILE_PIXELS */
   POOLED_COLS = POOLED_BYTES / POOLED_PIXEL / TILE_PIXELS * TILE_PIXELS
 };
 
@@ -49,19 +51,21 @@ typedef void (*tile_function)(struct conv_slice *c, int n);
 
 /* State of adding one slice of the taps to the sums of a tile's filters. */
 struct conv_slice {
-  struct conv_place begin, end;
+  struct conv_place begin, end; /* the slice's first tap; the tap after its last */
   struct {
     const float *const *rows; /* [output row * stride]: address of the input row */
     size_t apart;             /* bytes from that address to the run */
   } runs[SLICE_RUNS];
   struct conv_runs kinds[SLICE_KINDS];
-  int n_runs, n_kinds, width, n_filters;
+  int n_runs, n_kinds, width, n_filters; /* width of the panel; number of filters of the tiles */
+  /* start: the sums begin in this slice; finish: they end in it; is_short: tiles may use
+   * conv_short_tiles; is_paired: conv_paired_row computes rows */
   bool start, finish, is_short, is_paired;
-  const float *scale, *bias;
+  const float *scale, *bias; /* from the tiles' first filter on; NULL unless the call finishes */
   struct mafat_activating activation;
   /* a row has n_wide tiles of wide_pixels pixels, then n_narrow tiles with one pixel less */
   int n_wide, wide_pixels, n_narrow;
-  tile_function wide, narrow;
+  tile_function wide, narrow; /* compute n_wide and n_narrow tiles */
   /* current row: */
   const char *in[SLICE_RUNS];     /* [run]: address of its input for output column 0 */
   const float *weights;          /* weights of the first run */

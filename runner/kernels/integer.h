@@ -80,7 +80,7 @@ struct mafat_integer_conv_call {
   struct mafat_integer_segment segments[2]; /* where outputs are stored, if the call finishes */
   int n_segments;
   int n_rows, n_cols;    /* tap ky of row r reads in_row r * stride + ky * dilation */
-  struct mafat_window window; /* padding is part of the rows */
+  struct mafat_window window; /* its padding is not used: `rows` have padding rows and columns */
   /* [block][ky][kx][channel / 4][width][4]: zeros after a block's last channel */
   const int8_t *weights;
   int width;             /* width of the panel: a multiple of 8, at most 32 */
@@ -110,7 +110,7 @@ struct mafat_integer_depthwise_call {
   uint8_t *const *out;        /* [row] */
   int n_channels, in_pixel_bytes, out_pixel_bytes;
   int n_rows, n_cols;
-  struct mafat_window window; /* padding is part of the rows */
+  struct mafat_window window; /* its padding is not used: `rows` have padding rows and columns */
   const int8_t *weights;
   int width;
   int weights_zero;
@@ -124,7 +124,7 @@ struct mafat_integer_depthwise_call {
 struct mafat_integer_pool_call {
   const uint8_t *const *rows; /* [n_rows]: input rows inside the map, at input column 0 */
   int n_rows;                 /* 1 ... size: rows of the window inside the map */
-  struct mafat_taps taps;     /* of columns; padding is part of first_col */
+  struct mafat_taps taps;     /* of columns; their padding is not used: first_col includes it */
   int first_col;              /* input column of the first tap of output 0; may be negative */
   int in_begin, in_end;       /* columns inside the map, relative to the row pointers */
   uint8_t *out;

@@ -225,10 +225,10 @@ static void begin_runs(struct conv_row *r)
 /* ---- sums of windows' inputs, for weights with a nonzero zero point ---- */
 
 enum {
-  SUM_PIXELS = IVEC_LANES / 4,
-  STRIP_SUMS = STRIP_PIXELS / SUM_PIXELS,
-  DENSE_BYTES = 512,
-  DENSE_TAPS = 257
+  SUM_PIXELS = IVEC_LANES / 4,            /* pixels of 16 channels that one vector sums */
+  STRIP_SUMS = STRIP_PIXELS / SUM_PIXELS, /* vectors of sums for a strip */
+  DENSE_BYTES = 512, /* most bytes of an input row that add_dense uses: its sums are on the stack */
+  DENSE_TAPS = 257   /* most bytes whose sum always fits 16 bits */
 };
 
 /* Adds to each output's sum the n_channels inputs of a block that one position of the window reads;

@@ -4,7 +4,8 @@
  * TFLite's rule rounds twice. First it computes y = (x * multiplier + 2^30) >> 31, which rounds
  * ties up. Then it divides y by 2^e, where e is the filter's right shift, and rounds ties away from
  * zero. For the division, the code subtracts 1 from a negative y, shifts it right by e - 1, and
- * halves the result, with ties up. Nothing overflows. For e = 0, the code shifts by 0 instead.
+ * halves the result, with ties up. Nothing overflows. For e = 0, the code shifts by 0 instead. This
+ * is RESCALE_ANY, the exact rule for all shifts.
  *
  * RESCALE_SUMS: if every e is in 1 ... 22, one 64-bit sum does both roundings and adds the zero
  * point. Its terms are the product x * multiplier, 2^30, 2^(30 + e), zero * 2^(31 + e) and, if the

@@ -38,9 +38,10 @@ struct mafat_conv_call {
   int n_block_slices;
   struct mafat_conv_segment segments[2];
   int n_segments;
-  /* rows and columns of sums; tap ky of row r reads in_row r * stride + ky * dilation */
+  /* rows and columns of outputs before `pool`; tap ky of row r reads in_row r * stride + ky *
+   * dilation */
   int n_rows, n_cols;
-  struct mafat_window window; /* padding is part of the rows */
+  struct mafat_window window; /* its padding is not used: `rows` have padding rows and columns */
   const float *weights; /* [block][ky][kx][channel][width] */
   const float *scale, *bias;
   int width;
@@ -90,7 +91,7 @@ struct mafat_winograd_output_call {
   int tile_floats;
   int n_tiles;
   float *const *rows;  /* [n_rows], or [(n_rows + 1) / 2] with `pool`: first output column */
-  int n_rows, n_cols;  /* rows and columns of sums; at most as many rows as a tile has */
+  int n_rows, n_cols;  /* rows and columns of outputs before `pool`; at most the rows of a tile */
   int n_filters, pixel_floats;
   const float *scale, *bias;
   struct mafat_activating activation;
@@ -103,7 +104,7 @@ struct mafat_depthwise_call {
   float *const *out;        /* [row] */
   int n_channels, in_pixel_floats, out_pixel_floats;
   int n_rows, n_cols;
-  struct mafat_window window; /* padding is part of the rows */
+  struct mafat_window window; /* its padding is not used: `rows` have padding rows and columns */
   const float *weights, *scale, *bias;
   int width;
   struct mafat_activating activation;
@@ -115,7 +116,7 @@ struct mafat_depthwise_call {
 struct mafat_pool_call {
   const float *const *rows; /* [n_rows]: input rows inside the map, at input column 0 */
   int n_rows;               /* 1 ... size: rows of the window inside the map */
-  struct mafat_taps taps;   /* of columns; padding is part of first_col */
+  struct mafat_taps taps;   /* of columns; their padding is not used: first_col includes it */
   int first_col;            /* input column of the first tap of output 0; may be negative */
   int in_begin, in_end;     /* columns inside the map, relative to the row pointers */
   /* padding that a mean counts: rows of the window outside the map; columns before in_begin and

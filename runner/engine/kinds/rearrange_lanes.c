@@ -25,7 +25,7 @@ struct square {
 
 /* The squares of a block of channels, for some columns of a row. They are reused for other rows. */
 struct found {
-  int n, columns;                        /* number of squares; number of columns that all have */
+  int n, columns;                        /* number of squares; columns of each square */
   int x, n_columns;                      /* first output column; number of columns wanted */
   struct mafat_place in;                 /* input position of column x */
   struct square squares[MAFAT_CHANNEL_BLOCK];

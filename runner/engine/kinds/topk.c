@@ -12,7 +12,7 @@ enum { VALUES, PLACES, N_OUTPUTS };
 
 struct top_value {
   float value;
-  int32_t place;
+  int32_t place; /* index along the axis */
 };
 
 _Static_assert(sizeof(struct top_value) == 8, "KEPT_BYTES in predictor/kinds/topk.c");
