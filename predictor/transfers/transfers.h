@@ -2,7 +2,8 @@
  * weights. Predicts these bytes, and chooses which layers are computed together in the fast memory,
  * and in which tiles. After Daghero et al. (2024), who fuse depthwise and 1x1 convolutions so that
  * the map between them never leaves the fast memory. Implemented by tiles.c and choose.c; used by
- * api/transfers.c, search/separable and predictor/transfers.
+ * api/transfers.c, search/separable and predictor/transfers. Allocates lists, which the caller
+ * frees.
  *
  * A unit is a sequence of layers that are computed together in tiles; each layer is the only reader
  * of the layer before. The outer loop is over tiles of output channels, the inner loop over tiles

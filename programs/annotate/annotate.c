@@ -3,7 +3,8 @@
  * A program of its own, so that run_inference needs no drawing library in its memory budget. Three
  * stages: every line of JSON is read and checked; then every output gets its name; then the
  * pictures are drawn and written one by one. A mistake in the JSON is therefore found before
- * anything is written. Reads the JSON and the pictures; makes a folder and writes pictures. */
+ * anything is written. Run from the shell. Reads the JSON and the pictures; makes a folder and
+ * writes pictures. */
 #include "programs/annotate/draw.h"
 #include "programs/annotate/json.h"
 #include "programs/annotate/picture.h"

@@ -1,5 +1,5 @@
-/* Draws boxes and labels with gd on the caller's picture. Called by annotate.c. gd opens and caches
- * the font. */
+/* Draws boxes and labels with gd on the caller's picture. Called by annotate.c. Allocates and frees
+ * lists of boxes and labels; gd opens the font and caches it for the process. */
 #include "programs/annotate/draw.h"
 
 #include "include/mafat.h"

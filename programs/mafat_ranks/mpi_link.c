@@ -1,5 +1,6 @@
-/* Implements a rank link with MPI messages. Called by mafat_ranks.c and, through the
- * link's callbacks, by the library. Sends messages, starts the watch thread, allocates buffers. */
+/* Implements a rank link with MPI messages. Called by mafat_ranks.c and, through the link's
+ * callbacks, by the library. Sets environment variables, initializes and finalizes MPI, sends
+ * messages, starts the watch thread; allocates buffers, which closing frees. */
 #include "programs/mafat_ranks/mpi_link.h"
 
 #include "predictor/plan/partition.h"

@@ -1,6 +1,7 @@
 /* Runs the event loop: accepts connections and continues those that are ready. Called by
- * mafat_serve.c. Polls listeners, connections and the eventfd of the job queue; cancels a late run
- * of the model. */
+ * mafat_serve.c. Creates the files in memory that hold bodies, and starts the thread of
+ * connections. Polls listeners, connections and the eventfd of the job queue; cancels a late run of
+ * the model. */
 #include "programs/mafat_serve/server.h"
 
 #include "programs/run_inference/session.h"

@@ -1,7 +1,8 @@
 /* make_weights writes deterministic random weights for a .cfg, in Darknet's .weights format, or a
  * copy of an ONNX or TFLite model with random weights. Any network can then be run, timed and
  * compared without a trained file. The convolutions before Darknet's detection heads get weights
- * with which a picture gives some detections, not none or all. */
+ * with which a picture gives some detections, not none or all. Run from the shell. Reads the cfg or
+ * model; writes the output, and copies of a model's constants files beside it. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>

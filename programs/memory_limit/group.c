@@ -1,5 +1,6 @@
-/* Makes, limits, joins, kills and removes a cgroup. Called by memory_limit.c, watch.c and
- * guard.c. */
+/* Makes, limits, joins, kills and removes a cgroup. Called by memory_limit.c, watch.c and guard.c.
+ * Reads and writes cgroup files, directly or through libcgroup; kills processes and sets the
+ * affinity of a process. */
 #include "programs/memory_limit/group.h"
 
 #include <ctype.h>

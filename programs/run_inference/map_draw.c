@@ -1,6 +1,6 @@
 /* Draws a map: head, boxes, live bytes, steps, and a table of the peak. Called by map.c and
  * programs/mafat_serve/work.c. Texts never overlap: a text that does not fit becomes a title,
- * shown under the pointer. Allocates. */
+ * shown under the pointer. Writes to the given writer; allocates and frees a list of buffers. */
 #include "programs/run_inference/map.h"
 #include "programs/run_inference/output.h"
 #include "programs/run_inference/svg.h"

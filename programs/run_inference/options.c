@@ -1,5 +1,6 @@
 /* Parses the command line by the rows of options.def, and rejects contradictory options. Called by
- * session.c and by run_inference.c, programs/mafat_serve and programs/mafat_ranks. */
+ * session.c and by run_inference.c, programs/mafat_serve and programs/mafat_ranks. Opens the
+ * model's file, reads environment variables, and prints the help. */
 #include "programs/run_inference/options.h"
 
 #include "include/mafat_ranks.h"

@@ -1,6 +1,8 @@
 /* run_inference: runs a network on pictures inside a memory budget, or predicts what that costs.
  * Called by main.c, video.c and programs/mafat_ranks. The model is opened, then run picture by
- * picture. Uses only the public header of the library. */
+ * picture. Uses only the public header of the library. Prints results, reads lists of pictures from
+ * standard input, writes the files of --marks and --dump-output, ignores SIGPIPE and SIGXFSZ, and
+ * frees what the session has allocated. */
 #include "include/mafat.h"
 #include "programs/shared/progress.h"
 #include "programs/run_inference/output.h"

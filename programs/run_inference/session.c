@@ -1,5 +1,7 @@
-/* Opens and closes a session: options, model, outputs, sandbox. Called by most files of
- * programs/run_inference, programs/mafat_serve and programs/mafat_ranks. */
+/* Parts of a session that several programs share: messages, opening the model and names, checks of
+ * output paths, the sandbox. Called by most files of programs/run_inference, programs/mafat_serve
+ * and programs/mafat_ranks. Prints on standard error, opens the model's files, and restricts the
+ * process. */
 #include "programs/run_inference/session.h"
 
 #include "base/part.h"

@@ -1,6 +1,7 @@
 /* Implements --video and --camera: frame by frame, one line of JSON for each. Called by
  * run_inference.c. programs/shared/video reads and writes the frames. A frame is stored only in the
- * arena or in the camera's buffer. */
+ * arena or in the camera's buffer. Reads standard input or a camera, writes the output of
+ * --overlay, prints results, and handles SIGINT and SIGTERM. */
 #include "base/part.h"
 #include "include/mafat_video.h"
 #include "programs/run_inference/output.h"

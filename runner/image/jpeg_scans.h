@@ -1,6 +1,7 @@
 /* Converts a JPEG of several scans (progressive, or with a scan for each component) to a baseline
  * JPEG of one scan, without keeping the picture's coefficients: one row of MCUs is decoded from all
- * scans, then the next row. Reads the file, allocates. Included by runner/image/jpeg.c. */
+ * scans, then the next row. Reads the file; allocates, and closing frees. Included by
+ * runner/image/jpeg.c. */
 #ifndef MAFAT_RUNNER_IMAGE_JPEG_SCANS_H
 #define MAFAT_RUNNER_IMAGE_JPEG_SCANS_H
 

@@ -1,6 +1,6 @@
 /* State of the conversion of JPEG scans, shared by the files that find, decode and encode them.
- * Coefficients are in zigzag order. Included by jpeg_markers.c, jpeg_rows.c and jpeg_baseline.c of
- * runner/image. */
+ * Coefficients are in zigzag order. mafat_jpeg_scans_close frees all that these files allocate.
+ * Included by jpeg_markers.c, jpeg_rows.c and jpeg_baseline.c of runner/image. */
 #ifndef MAFAT_RUNNER_IMAGE_JPEG_STATE_H
 #define MAFAT_RUNNER_IMAGE_JPEG_STATE_H
 

@@ -1,7 +1,7 @@
 /* Kernel of the matrix products for Winograd, one for each point: tiles x channels times channels x
  * filters. Included by bodies.h; called by runner/engine/kinds/conv_winograd.c between the
  * transforms. A tile of sums stays in registers over all channels of the call, which are contiguous
- * and are added by conv_run of conv.h.
+ * and are added by conv_run of conv.h. Touches only the buffers of a call.
  *
  * Filters are the inner loop, so that the values of a few tiles are read from far caches once for
  * the whole panel, while a point's weights stay in the first-level cache.

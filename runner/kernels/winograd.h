@@ -1,6 +1,7 @@
 /* Kernels of the Winograd transforms. One-dimensional transforms are applied to columns, then to
  * rows, for vectors of channels or filters. OUT is the number of outputs along a tile's side,
- * always a constant. Included by bodies.h; called by runner/engine/kinds/conv_winograd.c.
+ * always a constant. Included by bodies.h; called by runner/engine/kinds/conv_winograd.c. Touches
+ * only the rows and buffers of a call.
  *
  * F(4x4, 3x3) interpolates at 0, +-sqrt(1/2), +-sqrt(2) and infinity instead of the usual 0, +-1,
  * +-2. Powers of these points are closer to 1, and the error is a quarter (1280 channels, relative
