@@ -50,8 +50,8 @@ static bool sums(const struct scheme_finder *f, int layer)
          !mafat_layer_is_flat(&f->network->layers[layer]);
 }
 
-/* Greatest number of parts into which a length is split. If the length is large, there are fewer
- * parts than rows, so that some parts have at least two rows. */
+/* Greatest number of parts into which a length is split. If the length is large, it is less than
+ * the length, so that some parts get two rows (or columns, or blocks) or more. */
 static int most_of(int length)
 {
   enum { MANY = 16 };

@@ -1,5 +1,6 @@
 /* Runs the cases of kernel_check: memory between guard pages, random values, comparison with the
- * references. Called by kernel_check.c and the case files. */
+ * references. Called by kernel_check.c and the case files. Allocates its memory once (check_open),
+ * and catches SIGSEGV, SIGBUS and SIGILL while a kernel runs. */
 #include "tests/kernel_check/check.h"
 
 #include "tests/kernels/kernel_reference.h"

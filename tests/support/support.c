@@ -1,5 +1,6 @@
 /* Makes random networks and reads networks from text. Called by suites in tests/unit, the oracle,
- * the differential tests and other files of tests/support. Objects belong to the caller. */
+ * the differential tests and other files of tests/support. Objects belong to the caller. Files are
+ * in memory (memfd); only test_comma_locale writes to /tmp. */
 #include "tests/support/support.h"
 
 #include "formats/darknet/constants.h"

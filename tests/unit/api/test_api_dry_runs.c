@@ -1,5 +1,7 @@
 /* Covers api/{dry_run, choose, option_fields}.c, runner/calibrate/{calibrate, disk}.c: dry runs,
- * which give plans and their costs for budgets without running a model; and calibration. */
+ * which give plans and their costs for budgets without running a model; and calibration. Each test
+ * has a temporary folder with weights and a picture (tests/support/api.h); the calibration is
+ * stored there, too. */
 #include "include/mafat_pack.h"
 #include "include/mafat_ranks.h"
 #include "tests/support/api.h"

@@ -1,5 +1,6 @@
 /* Covers api/{model, inputs, picture, frames}.c, runner/engine/kinds/softmax.c: runs by the public
- * header: frames, times, errors, callbacks for steps, classes and boxes. */
+ * header: frames, times, errors, callbacks for steps, classes and boxes. Each test has a temporary
+ * folder with weights and a picture (tests/support/api.h). */
 #include "include/mafat_video.h"
 #include "tests/support/api.h"
 #include "tests/support/picture_writer.h"

@@ -1,7 +1,7 @@
 /* Covers runner/engine/arena.c: models that share an arena give the same bits as alone. The arena
  * is as large as the largest model needs. Using it for two models at once fails with a clear
- * message. Models that are opened and closed leave no memory behind. Writes the models to temporary
- * files. */
+ * message. Models that are opened and closed leave no memory behind. The models' files are in
+ * memory (memfd). */
 #include "include/mafat_video.h"
 #include "runner/engine/arena.h"
 #include "api/model.h"

@@ -1,5 +1,6 @@
 /* Covers runner/engine/team.c: every unit is taken once, a worker takes its own share first, a run
- * sees the writes of the run before, waiting workers sleep and wake, and failures are reported. */
+ * sees the writes of the run before, waiting workers sleep and wake, and failures are reported.
+ * Replaces libc's pthread_create in the whole test program, so that calls can fail. */
 #include <check.h>
 #include <dlfcn.h>
 #include <errno.h>

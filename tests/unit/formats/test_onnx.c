@@ -1,7 +1,7 @@
-/* Covers formats/onnx/{model, node, order, tensor, wire, graph, numbers}.c,
- * formats/graph/given.c: reading of ONNX files, written in all ways that the format allows, with
- * constants in the file itself or in other files; invalid and damaged files are refused and do no
- * harm. */
+/* Covers formats/onnx/{model, node, order, tensor, wire, graph, numbers}.c, formats/graph/given.c:
+ * reading of ONNX files, written in all ways that the format allows, with constants in the file
+ * itself or in other files; invalid and damaged files are refused and do no harm. Writes folders in
+ * /tmp. */
 #include "formats/onnx/onnx.h"
 #include "tests/support/failing_malloc.h"
 #include "tests/support/tree.h"

@@ -2,7 +2,7 @@
  * import_math, import_matrices, import_shape, names, picture, readers}.c, formats/graph/{across,
  * combine, compute, copying, matrices, shape}.c: networks made from .onnx models: how many layers
  * operators become, what is refused, and that damaged or large models do no harm. What operators
- * compute is tested by tests/conformance. */
+ * compute is tested by tests/conformance. Reads public models from the folder $MAFAT_MODELS. */
 #include "formats/graph/graph.h"
 #include "formats/onnx/import.h"
 #include "tests/support/network_files.h"

@@ -1,5 +1,6 @@
 /* Covers formats/tflite/{tflite, model, flat, reader, tensors, values, operators, flex,
- * metadata}.c: reading of .tflite files; invalid and damaged files are refused and do no harm. */
+ * metadata}.c: reading of .tflite files; invalid and damaged files are refused and do no harm.
+ * Reads public models from the folder $MAFAT_MODELS. */
 #include "formats/tflite/tflite.h"
 #include "formats/tflite/values.h"
 #include "tests/support/failing_malloc.h"

@@ -2,7 +2,8 @@
  * import_parts, import_shape, operators, order, give, picture}.c, formats/graph/{compute, graph,
  * joining, places, shape}.c, network/kinds/pool.c, runner/engine/kinds/activation.c: networks made
  * from .tflite models: what operators compute, how many layers they become, what is refused, and
- * that damaged or large models do no harm. */
+ * that damaged or large models do no harm. Models are in memory files (memfd); public models are
+ * read from the folder $MAFAT_MODELS. */
 #include "formats/tflite/import.h"
 #include "formats/tflite/tflite.h"
 #include "runner/engine/executor.h"

@@ -1,6 +1,7 @@
 /* Covers runner/image/{frame, resized_lines}.c, runner/kernels/frame_rows{, _portable}.c,
  * runner/kernels/x86/frame_rows_avx2.c: frames of video: the texts that name their format, their
- * conversion to pixels, and streams of frames (y4m, JPEGs one after the other). */
+ * conversion to pixels, and streams of frames (y4m, JPEGs one after the other). Uses pipes, threads
+ * and SIGALRM. */
 #include "include/mafat_video.h"
 #include "runner/image/frame.h"
 #include "runner/image/image.h"

@@ -1,5 +1,6 @@
 /* Covers runner/image/{bmp, jpeg, png, ppm}.c: files that are cut, damaged, too large, or no
- * pictures are refused with a reason, or are harmless. */
+ * pictures are refused with a reason, or are harmless. Writes pictures to a folder in /tmp. One
+ * test sets a seccomp filter in a child process. */
 #include <check.h>
 #include <fcntl.h>
 #include <linux/filter.h>

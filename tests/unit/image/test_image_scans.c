@@ -1,6 +1,6 @@
 /* Covers runner/image/{jpeg_markers, jpeg_rows, jpeg_baseline, jpeg, source}.c: JPEGs of several
  * scans have the pixels that libjpeg decodes when it keeps all coefficients, and are refused if
- * libjpeg warns of damage. */
+ * libjpeg warns of damage. Writes pictures to a folder in /tmp. */
 #include <check.h>
 #include <setjmp.h>
 #include <stdio.h>

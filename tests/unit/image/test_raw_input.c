@@ -1,5 +1,6 @@
 /* Covers runner/image/raw_input.c: a file of raw floats gives the same bits as the floats in
- * memory, under any plan, and leaves the page cache as it was. */
+ * memory, under any plan, and leaves the page cache as it was. Writes temporary files in /var/tmp
+ * and /dev/shm. */
 #include "runner/image/raw_input.h"
 
 #include "formats/tflite/model.h"

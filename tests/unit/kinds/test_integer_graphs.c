@@ -1,7 +1,8 @@
 /* Covers network/numbers.c, runner/engine/kinds/integer/{kinds, conv, pool, blend, quantize,
  * reduce, resize}.c, predictor/cost/counting_integers.c: with any plan, any number of threads and
  * any level of kernels, integer (quantized) models give the outputs that the reference in
- * tests/kernels/integer_rule.h computes operator by operator. */
+ * tests/kernels/integer_rule.h computes operator by operator. Writes inputs to temporary files in
+ * /tmp. */
 #include "include/mafat.h"
 
 #include "formats/tflite/model.h"

@@ -1,6 +1,7 @@
 /* Covers runner/os/{budget, groups, lines}.c: memory budgets from the free memory of control groups
- * and from available memory, and processor quotas. Reads trees of files like those of real systems:
- * cgroup v1, v2, both, containers, and group paths that lead out of a namespace. */
+ * and from available memory, and processor quotas. Writes files like those of real systems to a
+ * folder in /tmp (tests/support/tree.h): cgroup v1, v2, both, containers, and group paths that lead
+ * out of a namespace. */
 #include "runner/os/budget.h"
 #include "runner/os/groups.h"
 #include "tests/support/tree.h"

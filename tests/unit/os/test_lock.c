@@ -1,5 +1,7 @@
-/* Covers runner/os/{lock, pressure, process}.c: which memory is locked, when, and under
- * which limits; how long, as the kernel reports it, processes waited for memory. */
+/* Covers runner/os/{lock, pressure, process}.c: which memory is locked, when, and under which
+ * limits; how long, as the kernel reports it, processes waited for memory. Writes files of a system
+ * to a folder in /tmp (tests/support/tree.h), changes the process's limit and capability for
+ * locking, and starts a child process. */
 #include "runner/os/lock.h"
 #include "runner/os/pressure.h"
 #include "runner/os/process.h"

@@ -1,7 +1,7 @@
 /* Covers search/fdt/{climb, critical, fdt, flow, paths, placing, published}.c,
  * search/common/effort.c: fused depthwise tiling (FDT) as published in a thesis: which buffers are
  * critical, which paths of layers around a critical buffer can be tiled, and the flow that chooses
- * paths. */
+ * paths. Writes models to temporary files in /tmp. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Covers formats/packed/activations.c, runner/weights/{equalize, ranges}.c: activations as
  * integers. Tests the ranges chosen for floats, the layers that a table of activations gives a
  * network, and the tables that are refused. The packed network computes the float results up to
- * rounding, and the same bits under any plan. */
+ * rounding, and the same bits under any plan. Writes temporary files in /tmp. */
 #include "formats/packed/activations.h"
 #include "formats/darknet/darknet.h"
 #include "predictor/planning/planning.h"

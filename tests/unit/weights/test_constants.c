@@ -1,7 +1,7 @@
 /* Covers network/constant.c, {network, predictor, runner/engine}/kinds/constant.c,
  * runner/weights/{affine, pack, pack_bytes, pack_floats, pack_halves}.c: weights that are scattered
  * over several files in any order. Each slice of them has the same bytes as from a Darknet file.
- * Also tests maps that are constants. */
+ * Also tests maps that are constants. Writes temporary files in /tmp. */
 #include "network/constant.h"
 #include "predictor/cost/latency.h"
 #include "predictor/plan/packing.h"

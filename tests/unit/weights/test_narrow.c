@@ -1,6 +1,7 @@
 /* Covers runner/weights/{narrow, pack_halves, pack_bytes}.c, runner/engine/kinds/widened.c: weights
  * narrower than float. Tests how floats are narrowed, and that a network with narrow weights gives,
- * under any plan, the same bits as one whose float weights are the widened ones. */
+ * under any plan, the same bits as one whose float weights are the widened ones. Writes temporary
+ * files in /tmp. */
 #include "base/half.h"
 #include "formats/packed/packed.h"
 #include "predictor/planning/planning.h"

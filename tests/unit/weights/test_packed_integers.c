@@ -1,6 +1,6 @@
 /* Covers runner/weights/{pack_integers, packer}.c: packed files of integer networks give, under any
  * plan, exactly the results of the format's rule, and a change of any byte of their weights is
- * found, whether weights are kept, loaded or streamed. */
+ * found, whether weights are kept, loaded or streamed. Packed files are in memory (memfd). */
 #include "formats/packed/identity.h"
 #include "predictor/schedule/schedule.h"
 #include "api/model_files.h"

@@ -1,7 +1,7 @@
 /* Covers runner/weights/{reads, reads_aio, reads_now, reads_thread, reads_uring}.c: asynchronous
  * reads get the bytes of the file by every method, without filling the page cache, and report
- * errors of the file and of the kernel. Seccomp filters in a child process make the kernel
- * refuse calls. */
+ * errors of the file and of the kernel. Seccomp filters in a child process make the kernel refuse
+ * calls. Writes temporary files in /var/tmp and /dev/shm. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
