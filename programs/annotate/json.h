@@ -17,7 +17,7 @@ struct mafat_annotate_detection {
   int class_id;
   double confidence;          /* finite, from 0; linear heads, such as YOLOv1's, give more than 1 */
   double x, y, width, height; /* pixels of the upright picture; may be outside it */
-  double (*points)[2];        /* (n_points) x and y of its keypoints in such pixels; NULL: none */
+  double (*points)[2];        /* (n_points) x and y of keypoints, in the same pixels; NULL: none */
   int n_points;
 };
 

@@ -53,9 +53,9 @@ bool mafat_http_is(struct mafat_http_text text, const char *other);
 /* True if Authorization is "Bearer TOKEN". Takes the same time wherever the tokens differ. */
 bool mafat_http_bears(const struct mafat_http_request *r, const char *token);
 
-/* True if no page of another origin caused the request, by the fields that browsers send: Origin
- * names this host or is absent, and Sec-Fetch-Site, which requests without Origin have, too, is
- * "same-origin", "none" (typed by the user) or absent. */
+/* True if no page of another origin caused the request, according to two fields that browsers send.
+ * Origin must name this host or be absent. Sec-Fetch-Site, which browsers send even without Origin,
+ * must be "same-origin", "none" (typed by the user) or absent. */
 bool mafat_http_is_own(const struct mafat_http_request *r);
 /* True if a browser opens the answer as a page, as after a click on a link of any site. */
 bool mafat_http_navigates(const struct mafat_http_request *r);

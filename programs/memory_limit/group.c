@@ -284,8 +284,9 @@ static int kill_listed(const char *folder)
 
 enum removal { KILL, REMOVE_EMPTY, REMOVE };
 
-/* Kills or removes a group, after the groups below it. Not by libcgroup, which would move the
- * processes to the parent instead of killing them. */
+/* Visits a group after the groups below it. KILL: kills its processes. REMOVE_EMPTY: removes it.
+ * REMOVE: removes it if it has no processes, else kills these. libcgroup is not used, because it
+ * would move the processes to the parent instead of killing them. */
 static void visit(const char *folder, enum removal removal)
 {
   char path[PATH_ROOM];

@@ -238,8 +238,9 @@ static int write_json(struct mafat_session *s, struct mafat_run_report *r)
   return code;
 }
 
-/* Writes the dumps that belong before or after the results. Those that may go to standard output
- * come after, except with --json: there an error must replace the object of results. */
+/* Writes the dumps that are written before the results, or those that are written after them. Dumps
+ * that may go to standard output are written after, except with --json, because an error there must
+ * replace the object of results. */
 static int write_dumps(struct mafat_session *s, bool after)
 {
   int code = MAFAT_OK;

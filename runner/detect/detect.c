@@ -43,7 +43,7 @@ static double margin(const struct mafat_placement *p, int at, int in, int size)
 
 /* Converts a box from fractions of the network's input to fractions of the picture. Mixes float and
  * double as Darknet does, because the types decide the last bit of two boxes' overlap. If the
- * picture is scaled to a side of 0 pixels, it counts as 1; Darknet would divide by zero. */
+ * picture is scaled to a side of 0 pixels, computes with 1 pixel; Darknet would divide by zero. */
 static struct mafat_rectangle remove_letterbox(struct mafat_rectangle b,
                                                const struct mafat_placement *p)
 {

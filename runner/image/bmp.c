@@ -1,7 +1,7 @@
 /* Decodes uncompressed BMP pictures of 1, 4, 8, 16, 24 and 32 bits per pixel, as Darknet's reader
  * (stb_image) does. Rows are usually stored bottom up, so blocks of rows are read from the file's
  * end backwards. Called by runner/image/image.c, through struct mafat_image_decoder_ops once it is
- * open. Reads the file; allocates itself and one block of rows, which closing frees. */
+ * open. Reads the file; allocates the decoder and one block of rows, which closing frees. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

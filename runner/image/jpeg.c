@@ -1,7 +1,7 @@
 /* Decodes JPEG with libjpeg-turbo. Called by runner/image/image.c and frame.c, through struct
- * mafat_image_decoder_ops once it is open. Reads the file or frame; allocates itself and through
- * libjpeg, which closing frees. libjpeg reports errors by a callback that must not return
- * (longjmp), so every call that can fail is made through guarded(). */
+ * mafat_image_decoder_ops once it is open. Reads the file or frame; allocates the decoder, and
+ * more through libjpeg; closing frees both. libjpeg reports errors by a callback that must not
+ * return (longjmp), so every call that can fail is made through guarded(). */
 #include <stdlib.h>
 
 #include "runner/image/decoder.h"

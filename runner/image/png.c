@@ -1,7 +1,7 @@
 /* Decodes PNG with libpng. Called by runner/image/image.c, through struct mafat_image_decoder_ops
- * once it is open. Reads the file; allocates itself, an interlaced picture's pixels, and through
- * libpng, which closing frees. libpng reports errors by a callback that must not return (longjmp),
- * so every call that can fail is made through guarded(). */
+ * once it is open. Reads the file; allocates the decoder, an interlaced picture's pixels, and more
+ * through libpng; closing frees all. libpng reports errors by a callback that must not return
+ * (longjmp), so every call that can fail is made through guarded(). */
 #include <stdlib.h>
 
 #include "runner/image/decoder.h"

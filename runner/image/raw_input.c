@@ -66,8 +66,9 @@ static size_t read_bytes(const struct mafat_raw_input *r, int rows)
  * bytes of buffers. There are these cases:
  * 1. The file has many planes, and all of it fits: one read has the whole file.
  * 2. Planes have a single row: a read has as many planes as fit in half of the room.
- * 3. Otherwise a read has one plane of a band. Bands have as many rows as two bands have room for;
- *    with many planes, or if there is no such room, a band is a single row. */
+ * 3. Otherwise each read has one plane of a band. With many planes a band is a single row. Else it
+ *    has as many rows as possible, but so few that two bands fit: one is used while the next is
+ *    read. */
 static void cut(struct mafat_raw_input *r)
 {
   const struct mafat_file_order *o = r->order;

@@ -9,17 +9,18 @@ enum {
   DEPTHWISE_TAPS = 48   /* most vectors of combined weights */
 };
 
-/* One pass adds n_rows rows of the window, from row ky on. weights: [kx], those of the rows
- * combined. */
+/* One pass adds n_rows rows of the window, from row ky on. weights: [kx], the weights of these rows
+ * in one vector (depthwise_whole, depthwise_share). */
 struct depthwise_pass {
   int ky, n_rows;
   const ivec *weights;
 };
 
-/* The channels of a call that are computed together: a vector, or what is left of them. */
+/* The channels of a call that are computed together: IVEC_LANES channels, or the fewer channels at
+ * the call's end. */
 struct depthwise_part {
   const struct mafat_integer_depthwise_call *c;
-  int first, n;    /* first channel; number of the call's channels from it on */
+  int first, n;    /* first channel; number of channels from it to the call's last one */
   int n_passes;
   struct depthwise_pass passes[DEPTHWISE_TAPS];
   ivec weights[DEPTHWISE_TAPS], bias;
@@ -29,8 +30,8 @@ struct depthwise_part {
 
 /* A pass over the sums of n columns. */
 struct depthwise_strip {
-  /* addresses of the first tap of the first column; missing rows repeat the last one, with weights
-   * 0 */
+  /* addresses of the first tap of the first column; if the pass has fewer rows, the last row is
+   * repeated, with weights 0 */
   const uint8_t *rows[IVEC_ROWS];
   size_t step, tap; /* bytes between the first taps of neighbouring outputs; bytes between taps */
   const ivec *weights;
@@ -51,7 +52,8 @@ INLINE ivec depthwise_weight(const struct depthwise_part *d, int ky, int kx)
 }
 
 /* Combines the weights of the pass's rows at column kx of the window. Weights minus their zero
- * point must fit. Quads of bytes are loaded as those of inputs are. */
+ * point must fit the combined format, which is that of ivec_column: four bytes or two halves of 16
+ * bits. */
 INLINE ivec depthwise_whole(const struct depthwise_part *d, const struct depthwise_pass *p, int kx)
 {
 #if IVEC_ROWS > 2
@@ -68,8 +70,9 @@ INLINE ivec depthwise_whole(const struct depthwise_part *d, const struct depthwi
 #endif
 }
 
-/* Splits each weight minus its zero point, which may not fit, into a sum of up to three numbers
- * that do. Returns one of these numbers, `share`, for column kx, combined for the pass's rows. */
+/* Splits each weight minus its zero point, which may not fit the combined format, into a sum of up
+ * to three integers that fit. Combines integer number `share` (0 to 2) of the pass's rows at column
+ * kx. */
 static ivec depthwise_share(const struct depthwise_part *d, const struct depthwise_pass *p, int kx,
                             int share)
 {

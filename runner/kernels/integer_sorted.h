@@ -265,7 +265,8 @@ static bool sort_vectors(struct conv_row *r, int end)
 }
 
 /* Sorts the weights into the call's memory, c->sorted, unless an earlier call has done so. If the
- * call has too little memory, sorts into r->own, but only for enough outputs. */
+ * call has too little memory, sorts into r->own, but only if it has SORTED_PIXELS outputs or
+ * more. */
 static void sort_runs(struct conv_row *r)
 {
   enum { UNKNOWN, WORTH, USELESS };

@@ -6,10 +6,11 @@
  * Filters are the inner loop, so that the values of a few tiles are read from far caches once for
  * the whole panel, while a point's weights stay in the first-level cache.
  *
- * The weights for the next call are prefetched meanwhile. Transforming them meanwhile, a few
- * channels between two tiles, into the other half of the buffer, was not faster: with avx512 (Zen
- * 4, least of 5 alternating runs) darknet19 took 28.1 to 31.7 ms and yolov3-tiny 24.7 to 26.8 ms.
- * With all weights transformed before the products, they took 30.2 and 25.8 ms. */
+ * The products prefetch the weights that are transformed for the next call. Transforming these
+ * weights during the products, a few channels after each tile, into another half of the buffer, was
+ * not faster: with avx512 (Zen 4, least of 5 alternating runs) darknet19 took 28.1 to 31.7 ms and
+ * yolov3-tiny 24.7 to 26.8 ms. With all weights transformed before the products, they took 30.2 and
+ * 25.8 ms. */
 
 enum { TILE_FILTERS = TILE_VECTORS * VECTOR_LANES };
 

@@ -296,8 +296,9 @@ static bool visit_mounts(const struct search *s, const char *root, const struct 
   return visited;
 }
 
-/* In a container, the container's cgroup may be mounted although the process sees another path of
- * its cgroup: then every mount counts. If mounts cannot be read, tries the usual folders. */
+/* In a container, the container's cgroup may be mounted, although /proc/self/cgroup names a path
+ * that is not below it. Then visits the mounted cgroup of every mount of the hierarchy. If mounts
+ * cannot be read, tries the usual folders. */
 static void visit_hierarchy(const struct search *s, const char *root, const struct hierarchy *h)
 {
   if (visit_mounts(s, root, h, false) || visit_mounts(s, root, h, true)) return;
@@ -388,14 +389,14 @@ static bool contains_only(const struct level *l, bool own)
   if (own) snprintf(expected, sizeof expected, "%d\n", (int)getpid());
   return read_text(l, "cgroup.procs", text, sizeof text) && strcmp(text, expected) == 0 &&
          name_file(folder, l, "") && stat(folder, &st) == 0 &&
-         st.st_nlink == (own ? 2 : 3); /* a folder is linked from itself and its children */
+         st.st_nlink == (own ? 2 : 3); /* a folder has two links, and one for each child */
 }
 
 /* State of the search for the cgroup with the least free memory. */
 struct least {
   struct mafat_limited_group *group; /* the cgroup found so far */
   uint64_t machine_bytes; /* memory of the machine; limits of at least as much do not count */
-  bool alone;             /* this process is the only one in the last level */
+  bool alone;             /* no other process is in the levels visited so far (contains_only) */
 };
 
 /* Returns the bytes at a level that belong to other processes and that the kernel cannot drop. */

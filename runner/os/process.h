@@ -14,8 +14,8 @@ enum { MAFAT_PROCESS_STACK = 20 << 10 }; /* most bytes of stack that the library
 /* Returns Rss of /proc/self/smaps_rollup in bytes: exact, unlike the batched VmRSS. Falls back to
  * /proc/self/statm; 0 without /proc. */
 size_t mafat_process_resident_bytes(void);
-/* Returns the most bytes that were ever resident in this process, counted since before exec(): also
- * what the program that called exec() used. Needs no /proc. */
+/* Returns the most bytes that were ever resident in this process, including the time before exec(),
+ * when it ran another program. Needs no /proc. */
 size_t mafat_process_most_resident_bytes(void);
 /* Returns the number of resident bytes of a mapping of `bytes` bytes; `bytes` if the system does
  * not report it. */

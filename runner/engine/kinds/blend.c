@@ -101,8 +101,8 @@ static struct turn turn_of(const struct mafat_worker *w, const struct mafat_step
                        .across = meet(o->shape.w, l->out.w, o->broadcast, step->out.x)};
 }
 
-/* Channels of the step that the operand changes: all if it is one broadcast channel, else those
- * that it has too. */
+/* Channels of the step that the operand changes: all channels if the operand is one broadcast
+ * channel, else the channels that the operand has as well. */
 static struct mafat_span turn_channels(const struct turn *turn, const struct mafat_step *step)
 {
   const struct mafat_operand *o = turn->operand;

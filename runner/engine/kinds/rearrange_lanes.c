@@ -251,8 +251,8 @@ static void follow_row(struct lanes *l, int y)
   f->in.at[MAFAT_AXIS_H] = y;
 }
 
-/* Copies columns of output row y, from the i-th of *c on: as many as all squares have. Returns
- * their number. */
+/* Copies columns of output row y, from the i-th of *c on: as many columns as the squares have.
+ * Returns the number of columns. */
 static int copy_columns(struct lanes *l, int y, const struct mafat_copy_columns *c, int i)
 {
   const struct mafat_tensors *t = l->copy->tensors;

@@ -328,7 +328,7 @@ static void run_grouped(struct conv *c)
 /* ---- depthwise ---- */
 
 /* Points in_rows at the input of a run of channels (tensors.h) for these output rows. last: the run
- * at which in_rows point so far, for the same output rows; NULL: none. */
+ * at which in_rows point before the call, for the same output rows; NULL: none. */
 static void point_at_run(struct conv *c, const struct mafat_run *run, const struct mafat_run *last,
                          struct mafat_span rows)
 {
