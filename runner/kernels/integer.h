@@ -6,16 +6,17 @@
  * bits, so all orders, levels, plans and threads give the same result.
  *
  * Sums are requantized by one of two rules. TFLite's rule gives the same bits as TFLite: each
- * filter has a 31-bit multiplier (0, or at least 2^30) and a shift from -31 to 30. The product is
- * rounded, shifted and rounded again; then the output's zero point is added, and the result is
- * clamped to the output's bounds. Positive shifts are to the left, and saturate. ONNX's rule
+ * filter has a 32-bit multiplier (0, or of magnitude 2^30 to 2^31) and a shift from -31 to 30. If
+ * the shift is positive, the sum is first shifted left, which saturates. The sum times multiplier /
+ * 2^31 is rounded. If the shift is negative, the result is shifted right and rounded again. Then
+ * the output's zero point is added, and the result is clamped to the output's bounds. ONNX's rule
  * (MAFAT_REQUANTIZE_EVEN): the sum is converted to float, multiplied by a float factor and rounded
  * once, ties to even; float products and sums are never fused. Negative sums may have a factor of
  * their own, for a leaky rectifier.
  *
- * Padding contains the input's zero point. The contribution of zero points that does not depend on
- * the input is folded into the bias: bias' = bias - zero * sum(weight - weights' zero) over all
- * taps.
+ * Padding contains the input's zero point, in_zero. The contribution of zero points that does not
+ * depend on the input is part of the bias that kernels get: bias - in_zero * the sum of (weight -
+ * weights_zero) over all taps.
  *
  * Kernels may read up to 3 bytes of any content past a pixel's last channel and past a row's last
  * pixel. Kernels allocate nothing. Included by api/footprint.c, runner/calibrate/calibrate_file.c,
