@@ -123,9 +123,9 @@ int mafat_transfers_unfused(struct mafat_transfers *out, const struct mafat_netw
 struct mafat_plan;
 /* Finds the units that a plan computes. These are depthwise layers that the plan fuses into 1x1
  * convolutions; units by rows of layers in a group that is computed by rows; and pairs by channels
- * of layers in a group that is split along channels. If the plan has a number of depthwise rows, it
- * is the extent. If a unit does not fit the fast memory, each of its layers becomes a unit.
- * MAFAT_ENOMEM. The caller frees *out by mafat_transfers_close. */
+ * of layers in a group that is split along channels. If the plan sets a number of rows for a fused
+ * depthwise layer, that is the extent of its unit. If a unit does not fit the fast memory, each of
+ * its layers becomes a unit. MAFAT_ENOMEM. The caller frees *out by mafat_transfers_close. */
 int mafat_transfers_of_plan(struct mafat_transfers *out, const struct mafat_network *n,
                             const struct mafat_plan *plan, const struct mafat_transfers_options *o);
 /* True if the plan computes the unit's layers together. */
