@@ -23,9 +23,12 @@ enum {
   FIRST_PLACE = FIRST_LISTENER + MAFAT_SANDBOX_LISTENERS,
   FILES = FIRST_PLACE + MAFAT_POOL_SIZE
 };
+/* look_ms: timeout of poll() while no new connection can be accepted. pause_ms: no connection is
+ * accepted for this time after accepting has failed. */
 static const double look_ms = 25, pause_ms = 200;
 /* A connection younger than this is not closed to make room for others if it has sent nothing (its
- * request may be on its way), or if it has been answered (the client may be reading). */
+ * request may be on its way), or if it has been answered (the client may be reading). The second
+ * limit is for connections in spare places. */
 static const double fresh_ms = 250, fresh_spare_ms = 25;
 /* Spare places are used if new connections have waited in the backlog for this time. */
 static const double crowd_ms = 300;

@@ -503,7 +503,7 @@ static int measure_disk(struct bench *b, const char *path, struct mafat_diagnost
 }
 
 /* Measures the processor time, in nanoseconds, of loading a byte of weights: the processor time of
- * a run that loads all weights, minus that of a run with kept weights. */
+ * a run that loads all weights, minus that of a run with kept weights and that of the reads. */
 static int measure_loading(struct bench *b, struct subject *s, const char *path, bool packed,
                            double *ns, struct mafat_diagnostic *d)
 {

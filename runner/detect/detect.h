@@ -16,8 +16,8 @@
 
 /* Input of decoding. `at` returns elements of a layer's output, as after Darknet's forward pass.
  * "logistic" values are activated, "raw" values are not:
- *   [region]     for each anchor: x, y (logistic), w, h (raw), objectness (logistic;
- *                raw if the cfg has background), classes (logistic or softmax)
+ *   [region]     for each anchor: x, y (logistic), w, h (raw), objectness (logistic; if the cfg has
+ *                background: raw, or an element of the softmax), classes (logistic or softmax)
  *   [yolo]       for each anchor: x, y (logistic, then * scale_x_y - (scale_x_y - 1)
  *                / 2), w, h (raw), objectness, classes (logistic). With new_coords:
  *                the values of the layer before, but x and y are scaled as above
