@@ -1,4 +1,4 @@
-/* Writes the reports of --predict: text, JSON, and tables over budgets. Writes to the given writer.
+/* Writes the reports of --predict: text, JSON, and tables over budgets, to the given writer.
  * Included by programs/mafat_serve/work.h and programs/run_inference. */
 #ifndef MAFAT_PROGRAM_PLAN_REPORT_H
 #define MAFAT_PROGRAM_PLAN_REPORT_H

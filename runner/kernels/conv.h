@@ -3,9 +3,9 @@
  * input rows and writes output rows; allocates nothing.
  *
  * A tap is one input value of an output's window: one row, column and channel. A tile of outputs
- * stays in registers while a slice of the taps is summed. A slice is so short that its
- * weights stay in the first-level cache for all tiles. Between slices, partial sums are stored in
- * the outputs' memory. */
+ * stays in registers while a slice of the taps is summed. A slice is so short that its weights stay
+ * in the first-level cache for all tiles. Between slices, partial sums are stored in the outputs'
+ * memory. */
 #include "base/blocks.h"
 
 enum {

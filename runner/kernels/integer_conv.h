@@ -594,8 +594,8 @@ static void conv_rows(struct conv_row *r, int n, bool follow)
     conv_put_rows(r, r->first + f, n, sums + f);
 }
 
-/* Computes several whole rows at a time. Returns false, and computes nothing, if the call does not
- * allow it. */
+/* Computes several whole rows at a time. Returns false, and computes no outputs, if the call does
+ * not allow it. */
 static bool conv_narrow(struct conv_row *r, int end)
 {
   const struct mafat_integer_conv_call *c = r->c;
