@@ -2,7 +2,7 @@
  * kept if they fit, else streamed. Each rank's share of the work is proportional to its speed, if
  * that fits its memory. Nothing is measured, so every rank chooses the same plan; only a time limit
  * of the search can make plans differ. Included by api/model.c and api/rank_dry_run.c. Makes plans
- * and layouts of all ranks; allocates. */
+ * and layouts of all ranks; allocates the choice, which mafat_rank_choice_close frees. */
 #ifndef MAFAT_API_RANK_CHOICE_H
 #define MAFAT_API_RANK_CHOICE_H
 
@@ -15,7 +15,8 @@ struct mafat_rank_choice_request {
   const struct mafat_plan_options *options;
   const char *plan, *search; /* text of a plan; else name of a strategy, NULL: deeperthings */
   size_t memory_bytes;       /* each rank's budget for arena and kept weights; SIZE_MAX: none */
-  const size_t *budgets;     /* (n_ranks) individual budgets; or NULL */
+  const size_t *budgets;     /* (n_ranks) budget of each rank, in place of memory_bytes; NULL:
+                                none */
   const double *speeds;      /* (n_ranks) above 0, relative to the calibrated machine; NULL: 1 for
                                 all */
   double plan_seconds;       /* time limit of "best"; 0: none */

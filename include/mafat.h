@@ -58,7 +58,7 @@ enum {
   MAFAT_ENOMEM = -1,       /* the system refused memory */
   MAFAT_EIO = -2,          /* a file could not be opened, read or written, or it changed in use */
   MAFAT_EFORMAT = -3,      /* a file's content is damaged or inconsistent */
-  MAFAT_EUNSUPPORTED = -4, /* well-formed, but not something this build runs */
+  MAFAT_EUNSUPPORTED = -4, /* well-formed, but this build does not support it */
   MAFAT_ELIMIT = -5,       /* a plan or size exceeds a limit or the budget */
   MAFAT_EINVAL = -6,       /* an argument or option makes no sense */
   MAFAT_ECANCELED = -7     /* mafat_model_cancel ended the run */
@@ -73,9 +73,8 @@ struct mafat_diagnostic {
 MAFAT_API const char *mafat_version(void);
 /* A short English name; never NULL, also for unknown codes. */
 MAFAT_API const char *mafat_error_name(int code);
-/* For functions that the library calls, such as that of mafat_model_frame_rows: formats a message
- * into d and returns code. A long line loses its middle; control characters become question marks.
- * */
+/* For callbacks, such as `row` of mafat_model_frame_rows: formats a message into d and returns
+ * code. If a line is too long, its middle is left out; control characters become question marks. */
 MAFAT_API int mafat_fail(struct mafat_diagnostic *d, int code, const char *format, ...)
     MAFAT_PRINTF(3, 4);
 
@@ -116,13 +115,13 @@ struct mafat_model_options {
   const char *search;   /* its name and parameters: "motes:beam=8,delta=1.1"; default "best": the
                            plan predicted to be the fastest within the budget.
                            mafat_search_describe (mafat_plan.h) lists searches and parameters */
-  int layers;           /* number of layers to run, from the first; default all. The types of later
-                           ones may be unknown */
+  int layers;           /* number of layers to run, from the first; default all. Layers after these
+                           may have unknown types */
   const int *outputs;   /* (n_outputs) layers that stay readable after a run, besides the last one
                            and the heads. Each is kept whole, which costs memory */
   int n_outputs;
   struct mafat_arena *arena; /* shared with other models; default: the model's own */
-  int width, height;    /* of the input; default: the cfg's */
+  int width, height;    /* of the input, in pixels; default: the cfg's */
   const char *algorithm; /* of convolutions: "direct", "winograd", "winograd-large" (3x3, stride 1);
                            default "auto": the faster one that fits, for each layer */
   int threads;          /* computing threads, the caller's included; default 1; or
@@ -130,9 +129,9 @@ struct mafat_model_options {
   const char *cpu;      /* highest kernel level, such as "avx2" (run_inference --help lists all);
                            default: the highest that this CPU supports */
   bool best_effort;     /* run the smallest plan even if it does not fit */
-  const char *picture;  /* a file, whose header predicts the decoder's memory; default: an upright
-                           baseline JPEG of 12 megapixels is assumed */
-  bool picture_may_fail; /* assume that JPEG if the picture cannot be opened */
+  const char *picture;  /* picture file; the decoder's memory is predicted from its header. Default:
+                           the prediction assumes an upright baseline JPEG of 12 megapixels */
+  bool picture_may_fail; /* if the picture cannot be opened, assume the default one */
   bool floats_only;     /* the model will not run on pictures, only on floats and files of floats */
   struct mafat_warning_sink warnings;
   const char *fork;     /* the Darknet fork of a cfg: "darknet" (pjreddie's), "alexeyab"; default
@@ -145,8 +144,9 @@ struct mafat_model_options {
   const size_t *reserve_bytes; /* part of the budget for charges that cannot be predicted, such as
                            the file system's; default MAFAT_DEFAULT_RESERVE_BYTES */
   const char *lock;     /* locks arena and kept weights in memory: "on" (MAFAT_ELIMIT:
-                           RLIMIT_MEMLOCK is too low), "off"; default "auto": if that limit allows
-                           it, and the prediction is free below a memory cgroup's limit */
+                           RLIMIT_MEMLOCK is too low), "off"; default "auto": locks if
+                           RLIMIT_MEMLOCK allows it and a memory cgroup has a limit below which the
+                           predicted charge is free */
   const char *image_scaling; /* default "exact", as Darknet scales; "fast": a large JPEG is decoded
                            at 1/2, 1/4 or 1/8 of its size, which changes pixels and boxes */
   /* Each byte of a picture becomes (byte - mean) * scale. Default: what pack_weights stored in a
@@ -154,9 +154,11 @@ struct mafat_model_options {
    * the outputs, else 0 and 1 / 255. The defaults of channels, resize and pad are found in the same
    * order. */
   const float *mean, *scale; /* (3) in the order of the input's channels, (1) if it is grey */
-  const char *channels; /* order of three: "rgb", "bgr"; of one: "gray" */
-  const char *resize;   /* "stretch"; with the proportions kept: "letterbox" (centered), "corner"
-                           (top left), "crop" (the middle fills the input) */
+  const char *channels; /* order of the input's channels: "rgb" or "bgr" for three, "gray" for
+                           one */
+  const char *resize;   /* how a picture is fitted to the input: "stretch"; or, keeping its
+                           proportions, "letterbox" (centered), "corner" (top left), "crop" (the
+                           middle fills the input) */
   const float *pad;     /* pixel value around a letterbox, 0 to 255; default 114, for Darknet's
                            networks 127.5 */
   const char *decode;   /* head that decodes the outputs of ONNX and TFLite files. Boxes: "yolov5",
@@ -169,20 +171,24 @@ struct mafat_model_options {
                            tensor (.pb). If it holds weights that the plan reads during runs, it
                            must not change until the model is closed */
   int n_constants;
-  double plan_seconds;  /* time limit of the search, which may then find other plans at other times;
-                           below 0: the first plan is used. Default: the search continues after the
-                           first plan if that pays, with a limit on candidates, the same on every
-                           machine. Without `search`, outputs do not depend on it, and there is no
-                           time limit if whole maps do not fit */
+  double plan_seconds;  /* time limit of the search in seconds; with one, the plan depends on the
+                           machine's speed. Below 0: the first plan found is used. Default: no time
+                           limit, but a limit on candidates, the same on every machine; the search
+                           continues after the first plan only if better plans are expected to save
+                           more time (see `runs`) than it takes. Without `search`, output values do
+                           not depend on plan_seconds, and it has no effect if whole maps do not fit
+                           the budget */
   const struct mafat_rank_link *link;
   const char *frames;   /* format of video frames (mafat_video.h): "640x480:yuv420p", yuvj420p,
                            nv12, yuyv, rgb24, mjpeg. The arena holds one; default: no video */
-  bool frames_stay;     /* a frame stays in the arena until detections are made; else the run may
+  bool frames_stay;     /* a frame stays in the arena until detections are made; false: the run may
                            overwrite rows that it has read */
   bool frames_outside;  /* frames are in the caller's memory; the arena has no buffer for them */
-  size_t beside_bytes;  /* part of the budget that the caller uses, such as a camera's buffers */
-  double runs;          /* number of runs that the model is opened for: a search pays if it saves
-                           more time in these than it takes; default 1 */
+  size_t beside_bytes;  /* part of the budget that the caller itself uses, for example for a
+                           camera's buffers */
+  double runs;          /* expected number of runs before the model is closed; default 1. The search
+                           continues only if it is expected to save more time in these runs than it
+                           takes */
 };
 
 struct mafat_model;
@@ -205,7 +211,7 @@ enum mafat_model_kind {
   MAFAT_MODEL_CLASSIFIER /* ends in [softmax] or is decoded as classes: mafat_model_classify */
 };
 
-/* How pictures become the input, as in mafat_model_options. */
+/* How pictures become the input; the fields are those of mafat_model_options. */
 struct mafat_picture_facts {
   const char *channels;  /* NULL: the input takes no pictures */
   const char *resize;
@@ -247,8 +253,9 @@ struct mafat_model_facts {
 MAFAT_API int mafat_model_describe(const struct mafat_model *model,
                                    struct mafat_model_facts *facts);
 
-/* An input or output. Darknet's networks have one input, "data", and one output, "output", that of
- * the last layer that runs; both are (channels, rows, columns). Other files name their own. */
+/* An input or output. Darknet's networks have one input, "data", and one output, "output", which is
+ * that of the last layer that runs; the dimensions of both are channels, rows, columns. Other files
+ * name their own inputs and outputs. */
 struct mafat_port_facts {
   size_t size;
   const char *name;
@@ -276,10 +283,10 @@ MAFAT_API int mafat_model_describe_output(const struct mafat_model *model, int i
  * decoder exceeds the budget. MAFAT_EIO, MAFAT_EFORMAT, MAFAT_EUNSUPPORTED: the file. */
 MAFAT_API int mafat_model_run_picture(struct mafat_model *model, const char *path,
                                       struct mafat_diagnostic *d);
-/* Runs on a picture in memory, with the same result, bit for bit: h rows of w pixels of `channels`
- * bytes: 1 (grey), 3 (red, green, blue) or 4 (the last is ignored). Rows go from the top down and
- * begin `stride` bytes apart. The budget does not count the pixels. MAFAT_EINVAL: not such a
- * picture. */
+/* Runs on a picture in memory; the result is the same, bit for bit, as for a PPM file of these
+ * pixels. The picture has h rows of w pixels of `channels` bytes: 1 (grey), 3 (red, green, blue) or
+ * 4 (the last is ignored). Rows go from the top down and begin `stride` bytes apart. The budget
+ * does not count the pixels. MAFAT_EINVAL: not such a picture. */
 MAFAT_API int mafat_model_run_pixels(struct mafat_model *model, const unsigned char *pixels, int w,
                                      int h, int channels, size_t stride,
                                      struct mafat_diagnostic *d);
@@ -287,8 +294,8 @@ MAFAT_API int mafat_model_run_pixels(struct mafat_model *model, const unsigned c
  * not the input's size. */
 MAFAT_API int mafat_model_run_floats(struct mafat_model *model, const float *floats, size_t n,
                                      struct mafat_diagnostic *d);
-/* Runs on a file of raw elements for the first input, little-endian and of the input's type, or on
- * a NumPy file (.npy) of these or of floats. Reads bypass the page cache, unless the file is
+/* Runs on a file with the elements of the first input: raw, little-endian and of the input's type;
+ * or a NumPy file (.npy) of that type or of floats. Reads bypass the page cache, unless the file is
  * cached. MAFAT_EIO, MAFAT_EFORMAT: the file or its length is wrong. MAFAT_ELIMIT: the read buffer
  * exceeds the budget. */
 MAFAT_API int mafat_model_run_raw(struct mafat_model *model, const char *path,
@@ -303,14 +310,14 @@ MAFAT_API int mafat_model_set_input(struct mafat_model *model, const char *name,
 MAFAT_API int mafat_model_set_input_file(struct mafat_model *model, const char *name,
                                          const char *path, struct mafat_diagnostic *d);
 /* Runs on the inputs that were set. MAFAT_EINVAL: one is not set. Also fails as mafat_model_run_raw
- * does. The other functions that run take the first input from their arguments, and all others from
- * the inputs that were set. */
+ * does. The other functions that run take only the first input from their arguments; all other
+ * inputs must have been set. */
 MAFAT_API int mafat_model_run_inputs(struct mafat_model *model, struct mafat_diagnostic *d);
 
-/* Ends the run in progress, from any thread or a signal handler. The run returns MAFAT_ECANCELED
- * after its current step, or the current row of a picture. It leaves no output to read; the model
- * can run again. Between runs this does nothing. The model must not be closed at the same time, and
- * must not run on several devices. */
+/* Ends the run in progress; may be called from any thread or a signal handler. The run returns
+ * MAFAT_ECANCELED after its current step, or the current row of a picture. It leaves no output to
+ * read; the model can run again. Between runs this does nothing. The model must not be closed at
+ * the same time, and must not be one that runs on several devices. */
 MAFAT_API void mafat_model_cancel(struct mafat_model *model);
 
 /* Returns the arena's pages to the system until the next run, which takes milliseconds longer. The
@@ -321,12 +328,14 @@ MAFAT_API void mafat_model_rest(struct mafat_model *model);
 struct mafat_run_facts {
   size_t size;
   double image_ms;           /* opening, decoding and scaling the picture, or reading floats */
-  double layers_ms;          /* running the layers: the rest of the run's latency */
-  int picture_w, picture_h;  /* upright; boxes are relative to it */
+  double layers_ms;          /* the rest of the run's latency: running the layers */
+  int picture_w, picture_h;  /* size of the upright picture; boxes are in its pixels */
   bool input_failed;         /* the run failed because of its input */
   uint64_t weights_read_bytes; /* read from the weights file since the model was opened */
-  const char *stall_scope;   /* of the stalls on memory (PSI): "cgroup", "system"; NULL: unknown */
-  uint64_t stall_some_us, stall_full_us; /* time that some, or all, tasks of that scope waited */
+  const char *stall_scope;   /* tasks whose stalls on memory are counted (PSI): those of the
+                                "cgroup" or the "system"; NULL: unknown */
+  uint64_t stall_some_us, stall_full_us; /* time in which at least one task of the scope waited for
+                                            memory; in which all waited */
 };
 
 /* All facts are 0 before the first run. */
@@ -337,8 +346,9 @@ MAFAT_API int mafat_model_last_run(const struct mafat_model *model, struct mafat
  * These functions return MAFAT_EINVAL if there is no output to read: the model has not run, its
  * last run failed, mafat_model_rest was called since, or another model has used the arena. */
 
-/* Copies all n floats of an output, in the row-major order of its dimensions; or n floats from
- * offset `first` on. name NULL: the only output. MAFAT_EINVAL: no such output, or wrong n. */
+/* Copies all n floats of an output, in the row-major order of its dimensions. The second function
+ * copies n floats from index `first` on. name NULL: the only output. MAFAT_EINVAL: no such output,
+ * or wrong n. */
 MAFAT_API int mafat_model_read_output(const struct mafat_model *model, const char *name,
                                       float *floats, size_t n, struct mafat_diagnostic *d);
 MAFAT_API int mafat_model_read_output_part(const struct mafat_model *model, const char *name,
@@ -359,9 +369,9 @@ struct mafat_detections {
   struct mafat_detection *list; /* (n) */
   size_t n;
   size_t left_out; /* candidates above the threshold beyond max_boxes, all less confident */
-  float *points;   /* (n, n_points, 2) keypoints of each box, x and y in the same pixels; NULL:
-                      none. Faces (yunet): right eye, left eye, nose, right and left corner of the
-                      mouth */
+  float *points;   /* (n, n_points, 2) x and y of each box's keypoints, in the same pixels as the
+                      box; NULL: none. For faces (yunet): right eye, left eye, nose, right and left
+                      corner of the mouth */
   int n_points;    /* 0: the head has none */
 };
 

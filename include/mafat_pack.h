@@ -23,8 +23,8 @@ struct mafat_pack_options {
   /* (n_calibrate) for int8 activations: pictures from which quantization parameters are chosen */
   const char *const *calibrate;
   int n_calibrate;
-  /* picture for measuring the error of each layer's output; default: those of calibrate; without
-   * any, no measuring */
+  /* picture for measuring the error of each layer's output; default: the pictures of `calibrate`;
+   * if there are none, errors are not measured */
   const char *measure;
   /* layers with a larger error (mafat_pack_layer_facts.error) get the next wider type, until no
    * layer has a larger one; default: no limit */
@@ -45,10 +45,10 @@ struct mafat_pack_options {
 
 struct mafat_pack;
 
-/* Reads the network and writes nothing yet. model_path: a cfg, with its weights; or an ONNX or
- * TFLite file, with weights_path NULL. Paths must stay valid until the pack is closed. Fails as
- * mafat_model_open does; also MAFAT_EINVAL: invalid options, a packed model, or an output file that
- * exists. *out is NULL after a failure. */
+/* Reads the network; writes nothing yet. model_path: a cfg, with weights_path its weights; or an
+ * ONNX or TFLite file, with weights_path NULL. Paths must stay valid until the pack is closed.
+ * Fails as mafat_model_open does; also MAFAT_EINVAL: invalid options, a packed model, or an output
+ * file that exists. *out is NULL after a failure. */
 MAFAT_API int mafat_pack_open(struct mafat_pack **out, const char *model_path,
                               const char *weights_path, const char *out_path,
                               const struct mafat_pack_options *options, struct mafat_diagnostic *d);
@@ -65,8 +65,8 @@ struct mafat_pack_facts {
   size_t size;
   const char *path;      /* of the file being written: out_path + ".part" */
   int pass; /* from 0; each pass rewrites the file with wider layers or other parameters */
-  double share;          /* written share of this pass's bytes, 0 to 1 */
-  /* Known before the last step if errors are measured; else 0. */
+  double share;          /* share of this pass's bytes that is written, 0 to 1 */
+  /* If errors are measured, these are known before the last step; else they are 0. */
   int n_layers, n_candidates;  /* entries of mafat_pack_layer and mafat_pack_candidate */
   double error, largest; /* errors of all outputs of the network, as in mafat_pack_layer_facts */
 };
@@ -78,7 +78,8 @@ struct mafat_pack_layer_facts {
   const char *computes;  /* "float32", or "int8": in integers */
   const char *weights;   /* their type in the file; NULL: none */
   size_t bytes;          /* of weights, scales and biases */
-  /* relative root mean square error of its output, if all earlier layers compute in floats */
+  /* relative root mean square error of the layer's output when all earlier layers compute in
+   * floats */
   double error;
   double largest;        /* largest difference of its output, relative to the largest magnitude */
   bool kept;             /* wider than requested */

@@ -1,5 +1,5 @@
-/* Plans: predicted memory and time, of an opened model or without running one (dry run). Also the
- * layers of a model with their outputs, and calibration, which measures the machine for
+/* Plans: predicts memory and time of an opened model, or of one that is not opened (dry run). Also
+ * describes the layers of a model, reads their outputs, and calibrates: measures the machine for
  * predictions.
  *
  * Milliseconds are elapsed time, MACs are multiply-adds. Sizes, defaults, errors and ownership are
@@ -49,14 +49,15 @@ struct mafat_plan_facts {
   size_t peak_bytes;
   uint64_t macs;            /* those of direct convolution, whatever the algorithm */
   uint64_t redundant_macs;  /* part of macs that is recomputed where tiles overlap */
-  uint64_t padded_macs;     /* done by the kernels: with padding, without what Winograd saves */
+  uint64_t padded_macs;     /* multiply-adds that the kernels do: including padding, less those that
+                               Winograd saves */
   uint64_t weights_read_bytes; /* read from the file in each run; 0: all weights are kept */
   double latency_ms; /* predicted, for all layers; without opening and without decoding a picture */
   double compute_ms;        /* part of latency_ms spent in kernels */
   double reading_ms;        /* time to read the weights alone; most of it overlaps with computing */
   bool calibrated; /* predicted with this machine's calibration; else with built-in figures */
-  size_t raw_charge_bytes; /* dry run with an assumed picture only: charge of files of raw values in
-                              its place; else 0 */
+  size_t raw_charge_bytes; /* only in a dry run with an assumed picture: charge_bytes if the input
+                              were read from a file of raw values; else 0 */
 };
 
 /* Layers that run together. */
@@ -79,7 +80,8 @@ struct mafat_layer_facts {
   int in_h, in_w, in_c, out_h, out_w, out_c;
   int kernel_size, stride, filters; /* 0 if the type has none */
   int group;             /* index of the group that runs it */
-  int inside;            /* layer whose step computes this one, which then has no map; -1: none */
+  int inside;            /* layer whose step also computes this one, so that this one has no map;
+                            -1: none */
   const char *algorithm; /* convolutions: "direct", "winograd", "winograd-large"; else NULL */
   const char *weights;   /* placement: its group's, except for small and indivisible layers; NULL:
                             no weights */
@@ -88,8 +90,9 @@ struct mafat_layer_facts {
   uint64_t step_macs;    /* of this layer and the layers fused into it; 0 for a fused layer */
   size_t arena_bytes;    /* size of its outputs and scratch in the arena */
   double ms;             /* time of its step in the last run; 0: no run, or a dry run */
-  /* index of its step in the execution order. The step's time is 2 * position + 1; the Winograd
-   * transform of its input, if separate, has time 2 * position. In parts: of the first part */
+  /* index of its step in the execution order; if the layer runs in parts, of the first part's step.
+   * In the memory map (mafat_buffer_facts) the step has time 2 * position + 1; the Winograd
+   * transform of its input, if separate, has time 2 * position */
   int position;
 };
 
@@ -140,9 +143,9 @@ struct mafat_step_facts {
   double from_ms, to_ms;     /* on CLOCK_MONOTONIC */
 };
 
-/* Calls `ran` after every step of later runs, on the thread that runs the model; its time counts as
- * the run's. `ran` may call mafat_model_describe, _describe_plan, _layer and _group. NULL: no
- * calls. */
+/* Calls `ran` after every step of all later runs, on the thread that runs the model; the run's time
+ * includes the calls. `ran` may call mafat_model_describe, _describe_plan, _layer and _group. NULL:
+ * no calls. */
 MAFAT_API void mafat_model_set_watch(struct mafat_model *model,
                                      void (*ran)(void *context,
                                                  const struct mafat_step_facts *step),
@@ -165,8 +168,8 @@ MAFAT_API size_t mafat_process_budget(void);
 
 struct mafat_check {
   size_t size;
-  /* the prediction holds: memory is not above it, and at most 2 % and 256 KB below it, or further
-   * below for known reasons */
+  /* the prediction holds: measured memory is not above it, and at most 2 % and 256 KB below it, or
+   * further below for known reasons */
   bool holds;
   bool in_arena;         /* most of the difference is in the arena; false: in the process */
   size_t predicted_bytes, measured_bytes;
@@ -196,7 +199,7 @@ struct mafat_dry_run_facts {
   bool plan_given;       /* the plan is given by the options, not searched for */
   bool greedy;           /* plans are found by the search "greedy", that of MAFAT */
   int threads;           /* from the options; MAFAT_THREADS_AUTO: chosen by the search */
-  size_t bias_bytes;     /* constant that the paper's predictor adds */
+  size_t bias_bytes;     /* constant that the predictor of the MAFAT paper adds */
   int n_front;           /* plans of mafat_dry_run_front; at least 1 */
   const char *fork, *fork_sign; /* as in mafat_model_facts */
   size_t reserve_bytes;  /* part of memory.rest */
@@ -286,9 +289,9 @@ MAFAT_API int mafat_dry_run_budgets(const struct mafat_dry_run *dry_run, size_t 
                                     int capacity);
 
 /* Opens a dry run like another one, but with weights packed as a type such as "int8" (pack_weights
- * --help lists all). Layers that do not support it get a wider type. Close it before the original.
- * MAFAT_EINVAL: no such type. MAFAT_EUNSUPPORTED: no layer's weights become smaller. *out is NULL
- * after a failure. */
+ * --help lists all types). Layers that do not support the type get a wider one. Close the new dry
+ * run before the original. MAFAT_EINVAL: no such type. MAFAT_EUNSUPPORTED: no layer's weights
+ * become smaller. *out is NULL after a failure. */
 MAFAT_API int mafat_dry_run_pack(struct mafat_dry_run **out, const struct mafat_dry_run *dry_run,
                                const char *weights, struct mafat_diagnostic *d);
 
@@ -313,8 +316,8 @@ MAFAT_API int mafat_plan_report_layer(const struct mafat_plan_report *report, in
                                  struct mafat_layer_facts *facts);
 MAFAT_API int mafat_plan_report_group(const struct mafat_plan_report *report, int group,
                                  struct mafat_group_facts *facts);
-/* For a plan with layers in parts: the layer whose part runs at this position; -1: none, or part of
- * an input. */
+/* If layers run in parts: returns the layer whose part runs at this position of the execution
+ * order; -1: none, or part of an input. */
 MAFAT_API int mafat_plan_report_part(const struct mafat_plan_report *report, int position);
 
 /* The arena of a plan. */
@@ -345,9 +348,9 @@ MAFAT_API int mafat_plan_report_arena(const struct mafat_plan_report *report,
 MAFAT_API int mafat_plan_report_buffer(const struct mafat_plan_report *report, int index,
                                   struct mafat_buffer_facts *facts);
 
-/* Predicted bytes that are copied between a fast memory and the rest if tiles were copied
- * explicitly. A unit is a set of layers that are computed together in fast memory. Close the
- * transfer report before its plan report or model. */
+/* Predicted bytes that would be copied between a small fast memory and main memory if a plan copied
+ * its tiles explicitly. A unit is a set of layers that are computed together in fast memory. Close
+ * the transfer report before its plan report or model. */
 struct mafat_transfer_report;
 
 struct mafat_unit_facts {
@@ -355,7 +358,8 @@ struct mafat_unit_facts {
   int first, last, n_layers; /* its layers form a chain: each reads only the one before */
   const char *how;       /* "alone", "dw-pw rows", "pw-dw channels", "pw-dw rows", "bottleneck rows"
                             */
-  bool fits;             /* false: no tile fits, and each byte is counted once */
+  bool fits;             /* a tile fits in fast memory; false: none does, and each byte is counted
+                            once */
   bool runs;             /* the plan fuses these layers */
   int extent;            /* rows or channels of a fused tile; for one layer, rows of its output */
   int row_tiles, channel_tiles;
@@ -364,9 +368,9 @@ struct mafat_unit_facts {
   uint64_t capacity_bytes;   /* fast memory used by a tile */
 };
 
-/* Reports transfers with a fast memory of fast_bytes. objective NULL: of the units that the plan
- * fuses; "transfers": of the units that copy the fewest bytes; "latency": of those that are
- * predicted to be the fastest here. MAFAT_EINVAL: another objective. */
+/* Reports transfers with a fast memory of fast_bytes. objective chooses the units. NULL: those that
+ * the plan fuses; "transfers": those that copy the fewest bytes; "latency": those that are
+ * predicted to be the fastest on this machine. MAFAT_EINVAL: another objective. */
 MAFAT_API int mafat_plan_report_transfers(struct mafat_transfer_report **out,
                                           const struct mafat_plan_report *report, size_t fast_bytes,
                                           const char *objective, struct mafat_diagnostic *d);

@@ -1,5 +1,5 @@
-/* Plans for several devices: predicted memory of each rank of mafat_ranks(1), and the time of a
- * run. Sizes, defaults, errors and ownership are described in mafat.h. */
+/* Plans for several devices: predicts the memory of each rank (process) of mafat_ranks(1), and the
+ * time of a run. Sizes, defaults, errors and ownership are described in mafat.h. */
 #ifndef MAFAT_RANKS_H
 #define MAFAT_RANKS_H
 
@@ -16,11 +16,11 @@ struct mafat_ranks_request {
                                   dry run has a plan */
   double link_bits_per_second; /* speed of the link between any two ranks */
   double link_seconds;         /* latency per message */
-  /* (n_ranks) speed of each rank relative to the predictions for this machine, above 0; default:
-   * all 1. Searches share work in proportion */
+  /* (n_ranks) speed of each rank, relative to the predictions for this machine, above 0; default:
+   * all 1. Searches give each rank work in proportion to its speed */
   const double *speeds;
-  const size_t *memory_bytes;  /* (n_ranks) for arena and weights; default: the dry run's budget, if
-                                  the options gave one */
+  const size_t *memory_bytes;  /* (n_ranks) budget for arena and weights; default: the dry run's
+                                  budget, if its options gave one */
   double plan_seconds; /* time limit of the search "best"; default: the dry run's limit, if any */
 };
 
@@ -28,7 +28,7 @@ struct mafat_rank_facts {
   size_t arena_bytes, weights_bytes; /* arena and kept weights of this rank */
   uint64_t sent_bytes, received_bytes;
   int messages;                      /* sent */
-  double compute_ms, waiting_ms;     /* waiting: for data from other ranks */
+  double compute_ms, waiting_ms;     /* waiting_ms: waiting for data from other ranks */
 };
 
 struct mafat_shared_layer_facts {
@@ -42,7 +42,7 @@ struct mafat_ranks_facts {
   const char *plan, *search; /* search: NULL if the plan was given */
   int n_ranks;
   const struct mafat_rank_facts *ranks; /* (n_ranks) */
-  int switch_layer;          /* first layer that is distributed by weights; -1: none */
+  int switch_layer;          /* first layer whose weights are divided among the ranks; -1: none */
   int n_layers;
   const struct mafat_shared_layer_facts *layers; /* (n_layers) layers with weights */
   uint64_t exchanged_bytes;

@@ -14,7 +14,7 @@ struct mafat_frame_facts {
   size_t size;
   int width, height;
   const char *format;   /* "yuv420p" */
-  size_t bytes;         /* of a frame; upper bound if `varies` */
+  size_t bytes;         /* of a frame; if `varies`, the most that a frame may have */
   bool varies;          /* mjpeg: lengths differ from frame to frame */
 };
 

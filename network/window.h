@@ -1,6 +1,6 @@
-/* Geometry of a sliding window: taps, stride, dilation and padding. Rows and columns are
- * independent, as everywhere in the planner. Included by network/layer.h, runner/kernels/integer.h
- * and runner/kernels/kernels.h. Pure inline functions. */
+/* Geometry of a sliding window: taps, stride, dilation and padding, separately for rows and
+ * columns. Included by network/layer.h, runner/kernels/integer.h and runner/kernels/kernels.h.
+ * Inline functions; touches only its arguments. */
 #ifndef MAFAT_NETWORK_WINDOW_H
 #define MAFAT_NETWORK_WINDOW_H
 
@@ -30,7 +30,7 @@ static inline struct mafat_taps mafat_window_along(const struct mafat_window *w,
   return axis_y ? w->y : w->x;
 }
 
-/* True for a 1x1 window without stride or padding. */
+/* True for a 1x1 window with stride 1 and no padding. */
 static inline bool mafat_window_is_pixel(const struct mafat_window *w)
 {
   return w->y.size == 1 && w->x.size == 1 && w->y.stride == 1 && w->x.stride == 1 &&

@@ -1,6 +1,6 @@
 /* Chooses which layers of a float network will compute with integers, and their scales, from the
  * layers' outputs for some pictures. Included by api/packing/numbering.c. Runs the network on these
- * pictures through observe.c; allocates. */
+ * pictures through observe.c; allocates its results, which the caller closes or releases. */
 #ifndef MAFAT_API_PACKING_CALIBRATE_H
 #define MAFAT_API_PACKING_CALIBRATE_H
 

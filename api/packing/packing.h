@@ -1,7 +1,8 @@
 /* Writes packed files step by step, in one of two modes. narrowing.c chooses types of weights, by
  * measured errors if that is requested; numbering.c also quantizes activations. The file is written
  * again until it meets the request. Included by api/packing/narrowing.c, api/packing/numbering.c
- * and api/packing/pack.c. Runs the network on pictures and writes a file; allocates. */
+ * and api/packing/pack.c. Runs the network on pictures and writes a file; the functions named
+ * _close free what those named _open allocate. */
 #ifndef MAFAT_API_PACKING_PACKING_H
 #define MAFAT_API_PACKING_PACKING_H
 

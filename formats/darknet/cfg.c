@@ -161,7 +161,7 @@ static struct capacity room_for(const char *text, size_t n)
     if (text[first] == '[') capacity.n_sections++;
     else capacity.n_options += memchr(text + first, '=', end - first) != NULL;
   }
-  /* a section with more keys ends the reading */
+  /* parse_line() rejects a section with more keys */
   size_t most = (capacity.n_sections + 1) * MAFAT_CFG_MAX_KEYS;
   if (capacity.n_options > most) capacity.n_options = most;
   return capacity;

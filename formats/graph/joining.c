@@ -1,4 +1,4 @@
-/* Concatenates values along a dimension, as lists of sources or by a copy. Called by
+/* Concatenates values along a dimension: as a list of sources, or by a layer that copies. Called by
  * formats/graph/across.c and the importers in formats/onnx and formats/tflite. Allocates lists, and
  * layers in the graph. */
 #include "base/blocks.h"

@@ -1,6 +1,6 @@
-/* Reshapes, transposes, slices, splits, pads and expands values. Called by formats/graph and by
- * the importers in formats/onnx and formats/tflite. Changes views, and adds copy layers if
- * necessary. */
+/* Reshapes, transposes, slices, splits, pads and expands values. Called by formats/graph and by the
+ * importers in formats/onnx and formats/tflite. Changes views, and adds copy layers to the graph if
+ * necessary. Reads constants from the model file; allocates memory of the values and layers. */
 #include "formats/graph/shape.h"
 
 #include "formats/graph/compute.h"

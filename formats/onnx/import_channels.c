@@ -135,7 +135,7 @@ static int import_lp_norm(struct mafat_onnx_importer *i)
 
 /* ---- reductions ---- */
 
-/* True if the reduction of a single element is the element. */
+/* True if reducing a single element leaves it unchanged. */
 static bool keeps_one(enum mafat_reduction how)
 {
   return how != MAFAT_REDUCE_L1 && how != MAFAT_REDUCE_L2 && how != MAFAT_REDUCE_SUM_OF_SQUARES &&

@@ -1,12 +1,12 @@
-/* The embedded graph of packed ONNX and TFLite models (version 3): the bytes of the model's own
- * files that its reader requests (base/embedded_graph.h). Opening a packed file runs the same
+/* The embedded graph of packed ONNX and TFLite models (version 3): those bytes of the model's files
+ * that the format's reader requests (base/embedded_graph.h). Opening a packed file runs the same
  * reader on these bytes.
  *
  * The reason: each format has one reader, with one set of checks against hostile files. A second
- * serialization would need both again for every kind of layer. The importer finds exactly the
- * values that it uses, without weights and unused metadata, so the graph is small. If another
- * version of the importer makes a different network, the hash of the network and of its constants'
- * locations differs, and the file is rejected.
+ * serialization would need a second reader and second checks for every kind of layer. The importer
+ * finds exactly the values that it uses, without weights and unused metadata, so the graph is
+ * small. If another version of the importer makes a different network, the hash of the network and
+ * of its constants' locations differs, and the file is rejected.
  *
  * Included by api/packing and formats/packed. Reads model files; allocates networks and embedded
  * graphs, which the caller closes. */

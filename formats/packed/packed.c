@@ -265,7 +265,8 @@ static int read_packed(struct mafat_packed *p, struct mafat_model_source *from,
   p->source_hash = h.source_hash;
   p->source_bytes = h.source_bytes;
   p->begin_bytes = h.version == 1 ? h.n_layers * sizeof *p->entries : h.as.v2.index_bytes;
-  align(&p->begin_bytes); /* cannot overflow: both are small */
+  align(&p->begin_bytes); /* cannot overflow: the number of layers and the index's bytes have
+                             limits */
   p->begin_bytes += MAFAT_PACKED_ALIGNMENT;
   if (from->bytes < p->begin_bytes)
     return mafat_fail(d, MAFAT_EFORMAT,
@@ -349,7 +350,8 @@ MAFAT_PART(rare) int mafat_packed_make(struct mafat_packed **out, const struct m
   p->begin_bytes = index.n;
   align(&p->begin_bytes);
   p->begin_bytes += MAFAT_PACKED_ALIGNMENT;
-  p->file_bytes = p->begin_bytes + p->embedded_graph_bytes; /* no overflow: both exist already */
+  /* cannot overflow: both parts are in memory or in files */
+  p->file_bytes = p->begin_bytes + p->embedded_graph_bytes;
   align(&p->file_bytes);
   p->data_at = p->file_bytes;
   for (int l = 0; l < n->n_layers && code == MAFAT_OK; l++) {

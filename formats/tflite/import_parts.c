@@ -270,8 +270,9 @@ static long long clamp(long long value, long long least, long long most)
 }
 
 /* Finds the slice of dimension k by NumPy's rules: negative positions count from the end, and
- * positions out of range are clamped. A bit of begin_mask or end_mask replaces that position by the
- * dimension's end in the direction of the step. */
+ * positions out of range are clamped. A bit of begin_mask replaces `begin` by the dimension's first
+ * index in the direction of the step; a bit of end_mask replaces `end` by the position past the
+ * last one. */
 static int find_slice(struct mafat_tflite_importer *i, int k, long long all, long long begin,
                       long long end, long long step, struct tflite_slice *s)
 {

@@ -118,8 +118,8 @@ static int import_shape_of(struct mafat_tflite_importer *i)
 
 /* ---- pads ---- */
 
-/* True if the operator pads only rows and columns, and its output is read only by convolutions that
- * can do the padding. */
+/* True if the operator pads only rows and columns, and its output is read only by convolutions,
+ * which can do this padding themselves. */
 static bool can_defer(const struct mafat_tflite_importer *i, const struct mafat_value *in,
                       const long long *before, const long long *after)
 {

@@ -28,7 +28,8 @@ struct mafat_tflite_reader {
 /* Like calloc, also for n = 0, counted as memory for reading; the caller frees it. NULL: failed,
  * recorded in f. */
 void *mafat_tflite_zeros(struct mafat_flat *f, size_t n, size_t bytes);
-/* The same for a list of which n_used entries will be written: the others take no memory pages. */
+/* Like mafat_tflite_zeros, for a list of which only n_used entries will be written: the others take
+ * no memory pages. */
 void *mafat_tflite_sparse(struct mafat_flat *f, size_t n, size_t n_used, size_t bytes);
 /* Allocates memory for names and lists, owned by the model. NULL: failed. */
 void *mafat_tflite_keep(struct mafat_tflite_reader *r, size_t bytes);

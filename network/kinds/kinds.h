@@ -22,13 +22,14 @@ int mafat_kind_add_outputs(struct mafat_layer *l, const struct mafat_infer_conte
  * empty or too large. */
 int mafat_kind_put_out_more(struct mafat_layer *l, const struct mafat_infer_context *context,
                             int output, struct mafat_output is);
-/* infer for kinds whose output has the input's shape. */
+/* The function `infer` of kinds whose output has the input's shape. */
 int mafat_kind_like_input(struct mafat_layer *l, const struct mafat_infer_context *context);
 /* Fails if the layer would have too many weights. */
 int mafat_kind_check_weights(const struct mafat_infer_context *context, double filters,
                              double weights_per_filter);
 
-/* in_span for kinds that read only the pixel they write, and for kinds that read whole maps. */
+/* The function `in_span` of kinds that read only the pixel that they write, and of kinds that read
+ * whole maps. */
 struct mafat_span mafat_kind_same_span(const struct mafat_layer *l, int operand, bool axis_y,
                                        struct mafat_span out);
 struct mafat_span mafat_kind_whole_span(const struct mafat_layer *l, int operand, bool axis_y,

@@ -104,8 +104,8 @@ void mafat_count_tiles(struct mafat_counting *c, enum mafat_term macs, double ro
 
 /* ---- bytes ---- */
 
-/* Share of `bytes`, touched cyclically, that a cache no longer holds: 0 if they fill at most half
- * of it, 1 if they are at least twice as large. */
+/* Share of `bytes` bytes, touched cyclically, that a cache no longer holds: 0 if they are at most
+ * half of the cache, 1 if they are at least twice the cache. */
 static double beyond(double bytes, double cache_bytes)
 {
   double share = (bytes / cache_bytes - 0.5) / 1.5;
@@ -198,7 +198,8 @@ static double maps_bytes(const struct mafat_counting *c)
          (double)out.h * out.w * out.c * mafat_dtype_size(c->layer->out_type);
 }
 
-/* Share of a step's rows that go to rows of the rolling window not yet written in this run. */
+/* Share of a step's output rows that are stored in rows of the rolling window which this run has
+ * not written before. */
 static double fresh_window(const struct mafat_counting *c)
 {
   const struct mafat_step *step = c->step;

@@ -12,11 +12,11 @@ struct mafat_conv_request {
   const struct mafat_plan *plan;
   const struct mafat_layer *layer; /* innermost layer of the step, which reads its input */
   int index;                       /* number of that layer */
-  const struct mafat_layer *pointwise; /* layer that contains it, if there is one; else NULL */
+  const struct mafat_layer *pointwise; /* 1x1 convolution into which `layer` is fused; else NULL */
   enum mafat_dtype in_type;        /* type of the input */
   int rows, cols;                  /* largest output box, before fused pooling */
   struct mafat_span channels;      /* input channels */
-  bool pool;                       /* the outputs are pooled by the maxpool that contains it */
+  bool pool;                       /* a maxpool is fused, which pools the outputs */
   const struct mafat_winograd *winograd; /* NULL: direct */
   bool transforms;                 /* Winograd's input is transformed in a separate step */
 };
@@ -34,8 +34,8 @@ int mafat_conv_share_rows(int rows_per_call, int rows, int units_per_call, int n
  * together. */
 int mafat_conv_blocks(int rows, int lines, int rows_per_call, int n, int n_threads);
 
-/* Appends a row of zeros to each worker's slot, as long as the inputs of `cols` outputs. False on
- * overflow. */
+/* Appends a row of zeros, for padding, to each worker's slot. The row is as long as the input of
+ * `cols` output columns. False on overflow. */
 bool mafat_conv_append_zeros(struct mafat_scratch *s, const struct mafat_conv_request *r, int cols);
 
 /* conv_winograd.c: Winograd's scratch (false on overflow) and work. */

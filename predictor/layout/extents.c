@@ -7,7 +7,8 @@
 #include "predictor/plan/order.h"
 #include "predictor/plan/winograd.h"
 
-/* Finds the padding columns of each tensor: the most that a reader needs. */
+/* Finds the numbers of padding columns left and right of each tensor: the most that any of its
+ * readers needs. */
 static void find_pads(struct mafat_layout_maker *m)
 {
   for (int l = 0; l < m->plan->n_layers; l++) {
@@ -136,7 +137,8 @@ static void skip_parts(struct mafat_layout_maker *m, const struct mafat_step *st
     mafat_schedule_skip_parts(m->schedule);
 }
 
-/* Walks the schedule, and adds up MACs by group (not for outlines and sketches). */
+/* Walks the schedule, and adds up the MACs of each group, except for the reduced layouts that
+ * layout.h calls outlines and sketches. */
 static void walk(struct mafat_layout_maker *m)
 {
   struct mafat_step step;

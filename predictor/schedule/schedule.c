@@ -90,8 +90,8 @@ void mafat_schedule_rewind(struct mafat_schedule *s)
   s->inputs_done = 0;
 }
 
-/* Returns the step of the next input that is read as a whole, before all groups; false: none is
- * left. */
+/* Sets *step to the reading of the next input that is read as a whole; such inputs are read before
+ * all groups. False: none is left. */
 static bool next_whole_input(struct mafat_schedule *s, struct mafat_step *step)
 {
   while (s->inputs_done < s->network->n_inputs) {
@@ -118,8 +118,9 @@ bool mafat_schedule_next(struct mafat_schedule *s, struct mafat_step *step)
   return false;
 }
 
-/* In a group by rows, each output of a layer has a rolling window of its own, with the rows that
- * the readers of this output still need. */
+/* Returns the part of the output that is held after the step. In a group by rows, each output of a
+ * layer has a rolling window of its own, with the rows that the readers of this output still
+ * need. */
 struct mafat_box mafat_schedule_held(const struct mafat_schedule *s, const struct mafat_step *step,
                                      int output)
 {
@@ -183,8 +184,8 @@ static int slice_end(const struct mafat_schedule *s)
   int taps = flat ? 1 : mafat_window_area(&l->window), width = MAFAT_PANEL * s->plan->n_threads;
   int n = MAFAT_SLICE_FLOATS / (width * taps);
   if (n < MAFAT_PANEL) n = MAFAT_PANEL;
-  /* A slice of a flat layer must end where a group of rows of its weights ends (packing.h:
-   * MAFAT_SCALED_ROWS). */
+  /* Weight types with scales store rows in groups of MAFAT_SCALED_ROWS (packing.h). A slice of a
+   * flat layer must end where a group ends. */
   if (mafat_dtypes[l->weights_type].scaled) n = n / MAFAT_SCALED_ROWS * MAFAT_SCALED_ROWS;
   return mafat_min(flat ? d->channel + n : mafat_slice_end(mafat_layer_sources(l), d->channel, n),
                    all);

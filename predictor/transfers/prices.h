@@ -1,10 +1,11 @@
-/* Predicts the milliseconds of units (transfers.h), by the latency model. Called by api/transfers.c
- * and search/separable/separable.c. Allocates lists that the caller closes.
+/* Predicts the milliseconds of units (sets of layers computed together: transfers.h) by the latency
+ * model. Called by api/transfers.c and search/separable/separable.c. Allocates lists, which
+ * mafat_unit_latency_close frees.
  *
  * Each unit is put into plans that fuse its layers (units_spec.h), one plan for each extent that is
- * tried; the unit's price is its time in the fastest of them. Units without common layers form a
- * round: one plan has all units of a round. The time of a step counts for the layer whose step it
- * is; a layer that is fused into this step has no time of its own. */
+ * tried; the unit's price is its time in the fastest of them. Units that have no layer in common
+ * form a round, whose plans have all units of the round. A step's time counts for the layer that
+ * the step computes; layers that are fused into the step add no time of their own. */
 #ifndef MAFAT_PREDICTOR_TRANSFERS_PRICES_H
 #define MAFAT_PREDICTOR_TRANSFERS_PRICES_H
 
@@ -21,15 +22,15 @@ struct mafat_priced_unit {
 struct mafat_unit_latency {
   const struct mafat_network *network;
   /* These lists are owned: mafat_unit_latency_close frees them. */
-  double *apart; /* [layer]: milliseconds of its steps in the plan in which each layer is a unit */
+  double *apart; /* [layer]: milliseconds of its steps in a plan that fuses no layers */
   int *next;     /* [layer]: next layer on its path (mafat_transfers_paths); -1: none */
   struct mafat_priced_unit *list; /* (n) all candidate units of several layers */
   int n;
 };
 
 /* Lists the units of the first n_layers layers and predicts their times, in plans with these
- * options. This is slow. Returns MAFAT_ENOMEM or an error of making a plan; then the caller need
- * not close *out. */
+ * options. This is slow. Returns MAFAT_ENOMEM or an error of making a plan; after an error the
+ * caller need not close *out. */
 int mafat_unit_latency_open(struct mafat_unit_latency *out, const struct mafat_network *n,
                             int n_layers, const struct mafat_plan_options *options,
                             const struct mafat_calibration *c, struct mafat_diagnostic *d);

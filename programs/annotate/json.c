@@ -70,8 +70,8 @@ static bool is_text(struct json_object *value)
          strlen(json_object_get_string(value)) == (size_t)json_object_get_string_len(value);
 }
 
-/* Reads a finite number that is at least `low`: 0 or -HUGE_VAL. `field` is the number's full name,
- * for messages. */
+/* Reads a finite number that is at least `low`, which is 0 or, for any number, -HUGE_VAL. `field`
+ * is the number's full name, for messages. */
 static int read_number(const struct json_place *place, struct json_object *value, const char *field,
                        double low, double *out)
 {
@@ -184,7 +184,8 @@ static void report_close(struct mafat_annotate_report *report)
   *report = (struct mafat_annotate_report){0};
 }
 
-/* Decodes the member image_bytes, hexadecimal digits: the path, if it is not UTF-8. */
+/* Decodes the member image_bytes, if it is present: the bytes of a path that is not UTF-8, as
+ * hexadecimal digits. */
 static int read_path(struct json_place *place, struct mafat_annotate_report *out)
 {
   static const char expected[] = "the bytes of a path, in hexadecimal digits";
@@ -205,7 +206,8 @@ static int read_path(struct json_place *place, struct mafat_annotate_report *out
   return MAFAT_OK;
 }
 
-/* Fills a report that has its root. After a failure it is left to report_close(). */
+/* Fills in a report from out->root, the line's JSON object. After a failure the caller frees it
+ * with report_close(). */
 static int report_fill(struct mafat_annotate_report *out, bool needs_image,
                        struct json_place *place)
 {

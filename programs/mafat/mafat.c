@@ -1,5 +1,6 @@
-/* mafat: one command for the programs beside it. Finds the program that a word means, and executes
- * it. */
+/* Program `mafat`: one command for the programs in the same folder. Finds the program that a word
+ * means, such as run_inference for "predict", and replaces this process by it (execv). Reads
+ * /proc/self/exe and the program's ELF header; "doctor" runs in this program. */
 #include <elf.h>
 #include <errno.h>
 #include <limits.h>
@@ -23,7 +24,8 @@ enum mafat_status { DONE = 0, FAILED = 1, MISUSE = 2 };
 static const struct command {
   const char *word, *program; /* program: its name in the build folder; NULL: in this program */
   const char *options;        /* put before the arguments, separated by blanks; NULL: none */
-  const char *needs; /* libraries without which `make` leaves the program out; NULL: none */
+  const char *needs; /* libraries that the program needs; without them `make` does not build it;
+                        NULL: none */
   const char *what, *try;     /* lines of --help: purpose, example */
   const char *usage; /* printed before the program's help; NULL: the program prints its usage */
 } commands[] = {
@@ -74,8 +76,8 @@ enum {
   NAME_ROOM = 32
 };
 
-/* Finds the path of a command's program: by the installed name if that file exists, else by the
- * name in the build folder. */
+/* Finds the path of a command's program: its installed name, mafat-WORD, if that file exists, else
+ * its name in the build folder. */
 static void program_path(char path[PROGRAM_ROOM], const char *bin, const struct command *c)
 {
   snprintf(path, PROGRAM_ROOM, "%s/mafat-%s", bin, c->word);
@@ -90,8 +92,8 @@ static bool is_there(const char *bin, const struct command *c)
   return access(path, X_OK) == 0;
 }
 
-/* Finds the folder of this program, also if it was started by a link. Without /proc, uses the name
- * by which it was executed. */
+/* Finds the folder of this program, even if it was started through a symbolic link. Without /proc,
+ * uses the name by which it was executed. Returns 0, or another value on failure. */
 static int find_bin(char bin[PATH_MAX])
 {
   ssize_t n = readlink("/proc/self/exe", bin, PATH_MAX - 1);

@@ -17,7 +17,7 @@ enum { SIDE = 1 << 16 }; /* largest width and height of a frame, pixels */
 static const struct url_path {
   const char *path;
   bool get, post, open; /* methods; open: needs no token */
-  enum mafat_route_kind kind; /* of GET */
+  enum mafat_route_kind kind; /* what GET asks for */
   enum mafat_job_kind job;    /* if `kind` is MAFAT_ROUTE_JOB */
 } places[] = {{"/", true, true, true, MAFAT_ROUTE_PAGE, MAFAT_JOB_PICTURE},
               {"/detect", false, true, false, MAFAT_ROUTE_JOB, MAFAT_JOB_PICTURE},
@@ -138,7 +138,7 @@ static bool is_type(const struct mafat_http_request *r, const char *type)
   return r->type.n == n || strchr(" ;,", r->type.bytes[n]);
 }
 
-/* Reads size and format from the body's type if the query has none. False: invalid. */
+/* Reads size and format from the body's media type, if the query has none. False: invalid. */
 static bool read_type(const struct mafat_http_request *r, char size[24], char format[16])
 {
   char width[8], height[8];
@@ -222,8 +222,8 @@ static void refuse_method(struct mafat_route *route, const struct url_path *p)
   route->allow = p->get ? p->post ? "GET, HEAD, POST" : "GET, HEAD" : "POST";
 }
 
-/* True if a browser opens the page. A link of another site may do that: the page itself holds no
- * data. */
+/* True if a browser opens the page itself. A link on another site may do that, because the page
+ * contains no data. */
 static bool opens_page(const struct url_path *p, const struct mafat_http_request *r)
 {
   return p->kind == MAFAT_ROUTE_PAGE && r->method != MAFAT_HTTP_POST && !r->origin.bytes &&

@@ -64,7 +64,8 @@ static int status_of(int code, bool of_input)
   }
 }
 
-/* Replaces the body's path in a message: clients do not know it. */
+/* Replaces the body's path at the start of a message by "the picture": clients do not know the
+ * path. */
 static void report_picture(const char *path, struct mafat_diagnostic *d)
 {
   char rest[sizeof d->text];
@@ -74,7 +75,8 @@ static void report_picture(const char *path, struct mafat_diagnostic *d)
   snprintf(d->text, sizeof d->text, "the picture%.480s", rest);
 }
 
-/* *began: false if no run began; then the run facts are those of the previous run. */
+/* Runs the model on the body of a request. *began: false if no run began; then the model's run
+ * facts are those of the previous run. */
 static int run_body(struct mafat_model *m, const struct mafat_job *job, bool *began,
                     struct mafat_diagnostic *d)
 {
@@ -115,7 +117,7 @@ static void write_found(struct mafat_job *job, const struct mafat_run_report *r,
   job->answer_bytes = mafat_work_end(&w);
 }
 
-/* Writes the boxes for which the answer has capacity, the most confident first. */
+/* Writes as many boxes as fit in the answer, the most confident first. */
 static void write_boxes(struct mafat_job *job, struct mafat_run_report *r,
                         struct mafat_detections *boxes, const struct mafat_run_facts *run,
                         double waited_ms)

@@ -1,5 +1,6 @@
-/* pack_weights: writes the weights of a Darknet, ONNX or TFLite model in the order in which the
- * kernels read them, for plans that stream weights during a run. */
+/* Program pack_weights: writes a Darknet, ONNX or TFLite model as one packed file, with the weights
+ * in the order in which the kernels read them, for plans that stream weights during a run; or
+ * checks a packed file. Reads the model and pictures; writes OUT.packed.part and renames it. */
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -26,8 +27,8 @@ enum pack_status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
 
 struct pack_options {
 #include "programs/shared/option_members.h"
-  struct mafat_pack_options pack;    /* its lists are those here */
-  const char **pictures;             /* to calibrate by; owned */
+  struct mafat_pack_options pack;    /* its lists are `pictures` and those of the members above */
+  const char **pictures;             /* pictures to calibrate by; the list is owned */
   const char *model, *weights,
       *out; /* weights: NULL if the model is not a cfg */
 };
@@ -129,7 +130,7 @@ static int refusal_of(int code)
   return code == MAFAT_ENOMEM ? FAILED : BAD_INPUT;
 }
 
-/* Writes the file, which gets its name after all measurements were printed. */
+/* Writes the file. Prints all measurements before the last step, which gives the file its name. */
 static int write_file(struct mafat_pack *pack, struct mafat_diagnostic *d)
 {
   struct mafat_pack_facts facts = {.size = sizeof facts};
@@ -194,8 +195,8 @@ static int misused(const char *what, const char *value)
   return BAD_INPUT;
 }
 
-/* Pictures before the model are for calibrating, too: `--calibrate *.jpg`. Returns how many
- * arguments are left at the end. */
+/* Takes arguments before the model as further pictures to calibrate by: `--calibrate *.jpg`.
+ * Returns the number of arguments that are left at the end. */
 static int take_pictures(struct pack_options *o, char **arguments, int n)
 {
   if (o->pack.n_calibrate == 0 || n < 3) return n;
@@ -299,7 +300,7 @@ static int refuse(const struct mafat_option_reader *r, enum mafat_option_answer 
   return misused(text, r->value);
 }
 
-/* -1: go on; else the exit status. */
+/* Reads the options. -1: continue; else the exit status. */
 static int read_options(int argc, char **argv, struct pack_options *o)
 {
   struct mafat_option_reader r;

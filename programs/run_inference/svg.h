@@ -47,9 +47,9 @@ struct mafat_svg_text {
   bool bold, turned; /* turned: read from bottom to top */
 };
 
-/* Width of that many characters, in pixels. */
+/* Width in pixels of a text of `characters` characters. */
 double mafat_svg_width(int size, int characters);
-/* Number of characters that fit into a width. */
+/* Number of characters that fit into `pixels` pixels. */
 int mafat_svg_room(int size, double pixels);
 /* Width of a text in characters; wide ones, such as those of East Asia, count twice. */
 int mafat_svg_characters(const char *text);

@@ -331,8 +331,8 @@ enum mafat_option_answer mafat_option_next(struct mafat_option_reader *r, void *
   return MAFAT_OPTION_READ;
 }
 
-/* Returns the row of an option that only r->programs have; -1: none. *value: the text after =, or
- * NULL. */
+/* Returns the row of the option that `argument` names, if only r->programs have this option; -1:
+ * none. *value: the text after =, or NULL. */
 static int find_own(const struct mafat_option_reader *r, const char *argument, const char **value)
 {
   if (strncmp(argument, "--", 2) != 0) return -1;

@@ -1,23 +1,23 @@
-/* Standard input, output and error of a program. Opens files; messages are allocated. Included by
- * all folders of programs but swap_cost. */
+/* Standard input, output and error of a program. Opens files; allocates and frees messages.
+ * Included by all folders of programs but swap_cost. */
 #ifndef MAFAT_PROGRAMS_SHARED_STREAMS_H
 #define MAFAT_PROGRAMS_SHARED_STREAMS_H
 
-/* Occupies the numbers of streams that the caller has closed; reads and writes on them fail.
- * Otherwise the first opened file would get such a number, and messages would go into results.
- * Called first in main(). */
+/* Opens /dev/null for each of the descriptors 0, 1 and 2 that is closed when the program starts;
+ * reads and writes on these fail. Otherwise the first opened file would get such a number, and
+ * messages would be written into it. Called first in main(). */
 void mafat_streams_hold(void);
 
 /* Opens a file for writing, created or truncated, closed on exec; -1: see errno. /dev/stdout and
  * the like give the stream itself: opening it by name would truncate what was already written. */
 int mafat_streams_open(const char *path);
 
-/* Name at the start of messages: the program's own, or "mafat run" if the command mafat started it
- * and passed that as argv[0]. */
+/* Returns the name at the start of messages: `name`, or "mafat run" if the command mafat started
+ * the program and passed that as argv[0] (`called`). */
 const char *mafat_streams_program(const char *called, const char *name);
 
-/* The same for a program that is also installed under another name, such as "mafat-pack": that
- * name if argv[0] ends in it. */
+/* Like mafat_streams_program, for a program that is also installed under another name, such as
+ * "mafat-pack": returns that name if argv[0] ends in it. */
 const char *mafat_streams_installed(const char *called, const char *installed, const char *name);
 
 /* Flushes standard output; -1: see errno. A full disk or a closed pipe shows only now. */

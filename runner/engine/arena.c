@@ -1,7 +1,8 @@
-/* Implements arenas: arena.h, and mafat_arena_open and mafat_arena_close of the public header.
- * Called by runner/engine/executor.c and api/. Calls mmap, munmap, madvise and mlock. Thread
- * safe: mafat_arena_hold returns with the arena's mutex locked, and mafat_arena_unhold unlocks it.
- * An arena is freed when it is closed and has no users. */
+/* Implements arenas, the mapped memory in which models run and which they may share: the functions
+ * of arena.h, and mafat_arena_open and mafat_arena_close of the public header. Called by
+ * runner/engine/executor.c and api/. Calls mmap, munmap, madvise and mlock. Thread safe:
+ * mafat_arena_hold returns with the arena's mutex locked, and mafat_arena_unhold unlocks it. An
+ * arena is freed when it is closed and has no users. */
 #include "runner/engine/arena.h"
 
 #include "runner/os/process.h"
@@ -82,8 +83,8 @@ static int grow(struct mafat_arena *a, size_t bytes, const char *name, struct ma
   return MAFAT_OK;
 }
 
-/* If some pages are unlocked (lock_due): locks all of them. If that fails, unlocks the mapping and
- * goes on without a lock. */
+/* If some pages are unlocked (lock_due), locks the whole mapping. If that fails, unlocks the whole
+ * mapping and continues without a lock. */
 static void lock_again(struct mafat_arena *a)
 {
   if (a->lock_due && mafat_lock_pages(a->memory, a->bytes) != 0) {
@@ -194,7 +195,7 @@ static void give_back(struct mafat_arena *a, size_t begin, size_t end)
   a->missing = true;
 }
 
-enum { MOST_POPULATED = 16 << 20 }; /* bytes; why: mafat_arena_populate in arena.h */
+enum { MOST_POPULATED = 16 << 20 }; /* bytes; mafat_arena_populate in arena.h gives the reason */
 
 void mafat_arena_populate(struct mafat_arena *a, size_t bytes)
 {
@@ -237,7 +238,8 @@ static size_t least(size_t a, size_t b)
   return a < b ? a : b;
 }
 
-/* Returns pages at the arena's end first, then those at its beginning. */
+/* Returns `bytes` bytes of pages to the system, outside [begin, end): first pages at the arena's
+ * end, then pages at its beginning. */
 void mafat_arena_make_room(struct mafat_arena *a, size_t begin, size_t end, size_t bytes)
 {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -1,7 +1,7 @@
 /* A picture as the input source of a run. It is decoded while the run reads the input, row by row
- * if the plan reads the input by rows. Allocates a row or a whole turned picture, which closing
- * frees; reads the picture's file. Included by api/footprint.c, api/model.c and
- * api/packing/observe.c. */
+ * if the plan reads the input by rows. Allocates memory for one row, or for a whole picture that
+ * EXIF turns (rotates or mirrors); closing frees it. Reads the picture's file. Included by
+ * api/footprint.c, api/model.c and api/packing/observe.c. */
 #ifndef MAFAT_RUNNER_IMAGE_INPUT_H
 #define MAFAT_RUNNER_IMAGE_INPUT_H
 
@@ -11,8 +11,8 @@
 struct mafat_picture_input {
   struct mafat_image *image; /* owned by the caller */
   struct mafat_shape shape;  /* shape of the network's input */
-  float *whole; /* (h, w, c): memory for a turned picture, which is decoded as a whole before its
-                   first row is used; NULL: not needed */
+  float *whole; /* (h, w, c): memory for a picture that EXIF turns, which is decoded as a whole
+                   before its first row is used; NULL: not needed */
   int next_row; /* first row that is not read yet */
   float *line;  /* memory for one row, if the input is quantized; NULL: the input is floats */
 };

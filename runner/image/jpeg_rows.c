@@ -1,5 +1,6 @@
-/* Decodes one row of MCUs of all scans of a JPEG, then the next row. Called by
- * runner/image/jpeg_baseline.c. Allocates; reads the file.
+/* Decodes the first row of MCUs (minimum coded units) of all scans of a JPEG, then the next row,
+ * and so on. Called by runner/image/jpeg_baseline.c. Reads the file; allocates the memory for a row
+ * and the scans' buffers.
  *
  * Where libjpeg warns of damaged data, this decoder fails. It accepts all other data, and gets the
  * same coefficients as libjpeg. */
@@ -109,7 +110,7 @@ static void first_dc(struct mafat_jpeg_scans *s, struct mafat_jpeg_scan *scan, i
   block[0] = shifted(scan->dc[i], scan->low);
 }
 
-/* Reads the length of a run of blocks: 1 << r, and r more bits. */
+/* Reads the length of a run of blocks without further coefficients: 2^r plus a number of r bits. */
 static void start_run(struct mafat_jpeg_scans *s, struct mafat_jpeg_scan *scan, unsigned r)
 {
   scan->run = (1u << r) + (r ? take_bits(s, scan, (int)r) : 0);

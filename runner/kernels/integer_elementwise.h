@@ -41,7 +41,7 @@ static void maxpool(const struct mafat_integer_pool_call *c)
     for (int col = 0; col < c->n_cols; col++) pool_largest(c, col, c->n_channels);
 }
 
-/* Computes a mean by ONNX's rule. */
+/* Computes a mean by ONNX's rule: in floats, rounded to the nearest integer, ties to even. */
 INLINE void pool_mean_even(const struct mafat_integer_pool_call *c, int col, const int n)
 {
   const struct pool_span x = pool_columns(c, col);
@@ -113,7 +113,8 @@ struct blend {
   struct integer_bounds bounds;
 };
 
-/* Prepares the factors of one of the two rules. */
+/* Prepares zero points, bounds and the factors of one rule: ONNX's floats (`even`), or TFLite's
+ * multipliers and shifts. */
 static void blend_prepare(struct blend *b, const struct mafat_integer_blend_call *c, bool even)
 {
   b->x_zero = ivec_all(c->x_zero);
@@ -130,7 +131,7 @@ static void blend_prepare(struct blend *b, const struct mafat_integer_blend_call
   }
 }
 
-/* Blends by ONNX's rule, after zero points were subtracted. */
+/* Blends by ONNX's rule; zero points are already subtracted from x and z. */
 INLINE ivec blend_even(const struct blend *b, ivec x, ivec z, const enum mafat_blend kind)
 {
   fvec y;
@@ -251,8 +252,8 @@ static void add_pixels(const uint8_t *x, int pixel_bytes, int n_cols, int n_chan
       for (int i = 0; i < n_channels; i++) sums[i] += x[i];
 }
 
-/* Quantizes like mafat_quantization_number. Clamps to -512 ... 512 steps first: beyond a byte's
- * range for any zero point. */
+/* Quantizes like mafat_quantization_number. First clamps to -512 ... 512 steps: larger values are
+ * outside a byte's range with any zero point. */
 INLINE ivec reals_vector(fvec x, const struct mafat_quantization *q, bool even)
 {
   const fvec magic = fvec_all(0x1.8p23f); /* adding it rounds to an integer */

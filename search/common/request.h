@@ -27,21 +27,23 @@ struct mafat_search_request {
   double plan_seconds; /* time limit; 0: the search's default effort; below 0: the first plan for
                           budget_bytes is enough */
   const char *words; /* parameters of the search (search.h); NULL: defaults */
-  /* budgets that bound the memory of the search: of the plan, and of the machine; 0: no bound */
+  /* the plan's budget and the machine's memory; both limit the memory that the search itself may
+   * use; 0: no limit */
   size_t memory_bytes, machine_bytes;
   const char *memory_source; /* of memory_bytes, for messages */
   struct mafat_allowance *allowance; /* memory of the search; NULL: no limit */
   struct mafat_search_timer timer; /* timer.time NULL: milliseconds are predicted, not measured */
-  /* limit of effort (effort.h) if plan_ends is 0; 0: the search's default */
+  /* largest number of evaluations (effort.h) if plan_ends is 0; 0: the search's default */
   long long evaluations;
   /* deadline, as a time of mafat_effort_now; the search sets it from plan_seconds; 0: none */
   long long plan_ends;
   /* find only the plan with the smallest arena (search/least/least.h); if the search chooses the
    * number of threads, it chooses 1 */
   bool least;
-  /* search `best` returns plans for this budget only, nothing if whole maps do not fit; 0: all */
+  /* budget for which search `best` wants a plan; if no plan that computes whole maps fits, it
+   * returns none; 0: plans for all budgets */
   size_t budget_bytes;
-  double most_ms; /* plans that are slower are not wanted; 0: all are */
+  double most_ms; /* plans slower than this many milliseconds are not wanted; 0: no limit */
 };
 
 #endif

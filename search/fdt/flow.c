@@ -122,7 +122,8 @@ static int try_tensor(struct flow_run *r, int tensor)
 
 /* ---- flow ---- */
 
-/* Makes these paths, and the plan that was kept, the current ones. */
+/* Makes these paths the current ones. The callback `take` makes their plan, which was kept, the
+ * current plan. */
 static int stand(struct mafat_flow *f, const struct mafat_path *paths, int n, size_t bytes)
 {
   if (n > 0) memmove(f->applied, paths, (size_t)n * sizeof *paths);

@@ -18,7 +18,7 @@ struct mafat_scheme {
   int n_layers;
 };
 
-enum { MAFAT_MOST_SCHEMES = 96 }; /* greatest number of schemes in a plan */
+enum { MAFAT_MOST_SCHEMES = 96 }; /* most schemes in a plan */
 
 /* Makes the spec of the first n_layers layers. cell_of: [layer]: number of its cell (cells.h); a
  * group of whole maps ends where the cell changes; NULL: no cells. apart: schemes of the same axis

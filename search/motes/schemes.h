@@ -13,9 +13,9 @@
 #include "search/motes/apply.h"
 
 enum {
-  MAFAT_MOST_FAMILIES = 24, /* greatest number of families of a cell */
-  MAFAT_MOST_NUMBERS = 16,  /* greatest number of numbers of parts that are tried */
-  MAFAT_MOST_MOTES_PARTS = 64 /* greatest number of parts of a layer */
+  MAFAT_MOST_FAMILIES = 24, /* most families of a cell */
+  MAFAT_MOST_NUMBERS = 16,  /* most values of the number of parts that are tried for one family */
+  MAFAT_MOST_MOTES_PARTS = 64 /* most parts of a layer */
 };
 
 /* Schemes that differ only in their number of parts. */

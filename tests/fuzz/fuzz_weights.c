@@ -180,7 +180,7 @@ static void try_version_1(int fd, const char *path, const struct mafat_network *
   const uint32_t version = 1, byte_order = 0x01020304;
   struct mafat_packed *p = lay_out(network);
   size_t table = (size_t)network->n_layers * sizeof *p->entries;
-  /* in both versions, the header and the table (or index) take one block each here */
+  /* for these networks the header, and the table or index, occupy one aligned block each */
   require(p->data_at == sizeof beginning);
   memset(beginning, 0, sizeof beginning);
   memcpy(beginning, "MAFATPK1", 8);

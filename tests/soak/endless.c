@@ -1,8 +1,8 @@
-/* Uses include/mafat.h for a long time: endless MODEL WEIGHTS OTHER OTHER-WEIGHTS RUNS OPENS.
- * Runs a model on floats RUNS times; opens, runs and closes it OPENS times, alone and together
- * with the other one in one arena, by plans that keep, load and stream weights. All outputs must
- * have the bits of the first run. After a while neither mappings, descriptors, threads, heap nor
- * resident bytes may grow. Prints a line for each; exit status 1: one failed. Started by
+/* Uses include/mafat.h for a long time: endless MODEL WEIGHTS OTHER OTHER-WEIGHTS RUNS OPENS. Runs
+ * a model on floats RUNS times. Opens, runs and closes it OPENS times, alone and together with the
+ * other model in one arena, by plans that keep, load and stream weights. All outputs must have the
+ * bits of the first run. After the first BEGINNING runs, mappings, descriptors, threads, heap and
+ * resident bytes must not grow. Prints a line for each test; exit status 1: one failed. Started by
  * endless.py. */
 #include "include/mafat_plan.h"
 

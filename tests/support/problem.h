@@ -11,7 +11,8 @@ struct test_problem {
   struct mafat_network *network;
   struct mafat_layer *layer; /* the last layer, under test */
   float *input;              /* [c][h][w] */
-  /* of an output, relative to the larger of 1 and its absolute value; 2e-6 at first */
+  /* largest error of an output, relative to the larger of 1 and the output's magnitude; 2e-6 at
+   * first */
   double tolerance;
   int output;                /* index of the output to compare; 0 at first */
 };

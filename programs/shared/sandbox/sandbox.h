@@ -23,14 +23,14 @@ struct mafat_sandbox {
   bool outputs, copies, serving, camera; /* the permissions that were given */
 };
 
-/* Call it with a single thread, before any file of other people is read. It still allows starting
- * threads, creating rings and reading files. Returns false and sets sandbox->lacks if kernel or
- * machine has no filters. */
+/* Applies the restrictions that allow opening a model: the process may still start threads, create
+ * rings (io_uring) and read files. Call it with a single thread, before any file of other people is
+ * read. Returns false and sets sandbox->lacks if the kernel or the machine has no filters. */
 bool mafat_sandbox_begin(struct mafat_sandbox *sandbox,
                          const struct mafat_sandbox_permissions *permissions);
 
-/* Call it when everything is open. From then on no thread can start threads or create rings.
- * Returns false and sets sandbox->lacks if this cannot be forbidden. */
+/* Adds restrictions when everything is open: from then on no thread can start threads or create
+ * rings. Returns false and sets sandbox->lacks if this cannot be forbidden. */
 bool mafat_sandbox_close(struct mafat_sandbox *sandbox);
 
 #endif

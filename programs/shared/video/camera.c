@@ -20,7 +20,8 @@ enum {
   PAGE = 4096
 };
 
-/* Formats of the driver that can be used, the ones that cost least first. */
+/* Usable formats of the driver, in the order in which they are tried: first those with the fewest
+ * bytes per pixel, JPEGs last. */
 static const struct {
   __u32 code;
   const char *name;
@@ -68,8 +69,8 @@ static const char *name_of(__u32 code)
   return NULL;
 }
 
-/* Asks the driver for the format. Returns false if it chose another one, as it does when it lacks
- * it. */
+/* Asks the driver for a format. Returns false if the driver chose another one, as it does if it
+ * lacks the requested one. */
 static bool set_format(const struct mafat_camera *c, struct v4l2_format *f, __u32 code,
                        const struct mafat_frame_facts *request)
 {

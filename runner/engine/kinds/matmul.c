@@ -1,8 +1,10 @@
-/* Computes matrix products of two maps: each row of the first is convolved (1x1) with a row of the
- * second as weights. A unit of work is a panel of filters of one output row, or some columns of it.
- * Each unit packs its part of the second map, transposed if need be, into a panel of weights.
- * Called by the executor through the table in kinds.c; integer/matmul.c calls mafat_product_take.
- * Writes the step's output and the worker's scratch, in the arena; allocates nothing. */
+/* Computes matrix products of two maps, row by row: with first map a, second map b and alpha,
+ * out(y, x, f) = alpha * sum over k of a(y, x, k) * b(y, k, f), in the order row, column, channel;
+ * b(y, f, k) if b is transposed. This is a 1x1 convolution whose weights are a row of b. A unit of
+ * work is a panel of filters f of one output row, or some columns of it; it first packs its part of
+ * b into a panel of weights. Called by the executor through the table in kinds.c; integer/matmul.c
+ * calls mafat_product_take. Writes the step's output and the worker's scratch, in the arena;
+ * allocates nothing. */
 #include "runner/engine/kinds/matmul.h"
 
 #include "predictor/plan/packing.h"
@@ -113,8 +115,8 @@ static void pack_columns(const struct float_product *p, const struct mafat_produ
   }
 }
 
-/* Packs some inputs of the part's panel. Filters from the part's last to the panel's width are
- * zeros. */
+/* Packs some inputs of the part's panel. The panel's last filters, if the part has fewer than its
+ * width, are filled with zeros. */
 static void pack(const struct float_product *p, const struct mafat_product_part *part,
                  struct mafat_span inputs, int width)
 {

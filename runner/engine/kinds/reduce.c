@@ -1,20 +1,20 @@
-/* Computes sums, means and extremes over rows, columns or channels. Values are added as doubles,
- * row by row, in a row column by column, and in a pixel channel by channel. If channels are
- * reduced, each output pixel has a lane (lanes.h); else each channel of a block has a lane. Called
- * by the executor through the table in kinds.c. Writes the step's output and the worker's scratch,
- * in the arena; allocates nothing. */
+/* Computes sums, means and extremes over rows, columns or channels. Values are added as doubles, in
+ * the order of rows, columns, channels. If channels are reduced, each output pixel has a lane of
+ * its own (lanes.h); else each channel of a block has one. Called by the executor through the table
+ * in kinds.c. Writes the step's output and the worker's scratch, in the arena; allocates
+ * nothing. */
 #include "runner/engine/kinds/lanes.h"
 #include "runner/engine/kinds/rows.h"
 
 #include <math.h>
 
-/* Result of each lane, from the values that were added so far. */
+/* Intermediate results of all lanes. */
 struct reduce_totals {
   enum mafat_reduction how;
   bool last; /* argmin and argmax return the last index of equal values, else the first */
   double sum[MAFAT_LANES];
   float best[MAFAT_LANES];
-  int at[MAFAT_LANES]; /* index of the best value */
+  int at[MAFAT_LANES]; /* index of the best value, in the order of adding */
   int taken;           /* number of values added to each lane */
 };
 

@@ -11,7 +11,7 @@ static float input_at(const struct mafat_tensors *t, const struct mafat_layer *l
   return *mafat_tensors_source_at(t, mafat_layer_sources(l), c, rest / l->in.w, rest % l->in.w);
 }
 
-/* Position in a map, which is advanced in CHW order without divisions. */
+/* Position of an element in a map. cursor_advance() moves it in CHW order without divisions. */
 struct element_cursor {
   struct mafat_shape shape;
   int c, y, x;
@@ -50,8 +50,8 @@ static int reorg_run(const struct mafat_tensors *t, int layer, const struct elem
   return n;
 }
 
-/* Computes the usual direction (neither `reverse` nor `extra`) for channel k of the index space of
- * run_reorg, row by row. Elements of a row are l->factor apart in the input. */
+/* Computes the usual direction (neither `reverse` nor `extra`) for channel k of the shape that
+ * run_reorg describes, row by row. Elements of an output row are l->factor apart in the input. */
 static void reorg_forward(const struct mafat_worker *w, const struct mafat_step *step, int k)
 {
   const struct mafat_tensors *t = w->tensors;
@@ -70,7 +70,8 @@ static void reorg_forward(const struct mafat_worker *w, const struct mafat_step 
   }
 }
 
-/* Computes channel c of the output element by element, in any direction: for the rare cases. */
+/* Computes channel c of the output element by element. Slower than reorg_forward, but works for
+ * `reverse`, `extra` and maps narrower than l->factor. */
 static void reorg_channel(const struct mafat_worker *w, const struct mafat_step *step, int c)
 {
   const struct mafat_tensors *t = w->tensors;
@@ -83,7 +84,7 @@ static void reorg_channel(const struct mafat_worker *w, const struct mafat_step 
       if (l->extra) {
         *out = index < inputs ? input_at(t, l, index) : 0;
       } else if (l->reverse) {
-        /* index = x2 + width*s * (y2 + h*s * c2): inverted for (k, j, i). */
+        /* Position (c, y, x) of the large map is paired with channel k, row y / s, column x / s. */
         long long k = (y % s * s + x % s) * depth + c;
         *out = input_at(t, l, x / s + width * (y / s + h * k));
       } else {
@@ -94,9 +95,10 @@ static void reorg_channel(const struct mafat_worker *w, const struct mafat_step 
     }
 }
 
-/* Darknet's indices: (k, j, i) runs over the channels, rows and columns of the input's shape (c, h,
- * w). The element at this place in CHW order is paired with an element of a map of shape
- * (c / s^2, h * s, w * s), s = l->factor. A unit that workers take from the team is a channel. */
+/* Darknet's order: channel k, row j, column i run over the input's shape (c, h, w). The element
+ * with this index in CHW order is paired with an element of a map of shape (c / s^2, h * s, w * s),
+ * where s = l->factor. The usual direction reads from the second map, `reverse` writes to it.
+ * Workers take whole channels from the team. */
 static int run_reorg(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];

@@ -1,5 +1,6 @@
-/* Integer vectors of eight lanes; interface in ../integer_vector.h. Multiplies pairs of 16 bits, or
- * quads of bytes with INTEGER_VNNI. Included by integer_avx2.c and integer_avxvnni.c. */
+/* Integer vectors of eight lanes of 32 bits; ../integer_vector.h describes the functions. Products
+ * are of pairs of 16-bit integers or, with INTEGER_VNNI, of groups of four bytes (quads). Included
+ * by integer_avx2.c and integer_avxvnni.c. */
 #include <immintrin.h>
 
 #define IVEC_LANES 8
@@ -215,8 +216,8 @@ INLINE ivec ivec_dot(ivec sum, iinput x, iweights w)
   return (ivec)_mm256_add_epi32(even, _mm256_madd_epi16(x.odd, w.odd));
 }
 
-/* Quads of bytes. The sum of two neighboring products fits 16 bits if the weights have different
- * signs, or if the sum of the weights is at most 128; inputs are at most 255. */
+/* Multiplies quads of bytes. The sum of two neighboring products fits 16 bits if the weights have
+ * different signs, or if their magnitudes add up to at most 128; inputs are at most 255. */
 #define IVEC_FITS
 typedef __m256i ibytes;
 INLINE ibytes ibytes_load(const int8_t *p)
@@ -229,8 +230,8 @@ INLINE ibytes ibytes_input(const uint8_t *p)
   memcpy(&quad, p, 4);
   return _mm256_set1_epi32(quad);
 }
-/* Range of products: for each pair, the sum of its non-negative weights, and minus the sum of its
- * negative weights. */
+/* Range of each pair's products, as magnitudes of weights: the sum of its non-negative weights, and
+ * minus the sum of its negative weights. */
 INLINE ibytes ibytes_reach(ibytes w)
 {
   const __m256i above = _mm256_max_epi8(w, _mm256_setzero_si256()),

@@ -158,7 +158,7 @@ static void clear(void)
   unlink(packed);
 }
 
-/* One file, given in one of the ways. */
+/* One file of a model, given as a path, a descriptor or memory. */
 struct given {
   struct mafat_file file;
   char *data;
@@ -256,7 +256,8 @@ START_TEST(all_ways_give_the_same_bits)
 }
 END_TEST
 
-/* Bytes of the file that holds the weights in the page cache, once it is on the disk. */
+/* Returns how many bytes of the file that holds the weights are in the page cache. Waits until the
+ * file is on the disk. */
 static size_t cached_bytes(void)
 {
   struct stat st;
@@ -269,7 +270,7 @@ static size_t cached_bytes(void)
 }
 
 /* Running a model leaves its file in the page cache for the next start. Streamed weights are read
- * without the cache, which does not grow. */
+ * without the page cache, so that its bytes do not grow. */
 START_TEST(a_cached_model_stays_cached)
 {
   static float out[MOST];
@@ -286,7 +287,7 @@ START_TEST(a_cached_model_stays_cached)
 }
 END_TEST
 
-/* Maps the file that holds the weights. touched: with all pages mapped, else without any. */
+/* Maps the file that holds the weights. touched: all pages are resident; else none is. */
 static struct mafat_file map_weights(bool touched)
 {
   struct mafat_file f = {.size = sizeof f};
@@ -323,7 +324,7 @@ START_TEST(memory_is_counted_in_the_budget)
   is_large = true;
   make(_i);
   struct mafat_file touched = map_weights(true), absent;
-  charge_of(&touched, 0); /* the first call allocates what the heap keeps */
+  charge_of(&touched, 0); /* the first call allocates memory that stays in the heap */
   size_t resident = charge_of(&touched, 0);
   munmap((void *)(uintptr_t)touched.data, touched.bytes);
   absent = map_weights(false);

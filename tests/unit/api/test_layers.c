@@ -383,8 +383,8 @@ START_TEST(test_layers_that_are_asked_for_can_be_read)
 }
 END_TEST
 
-/* In a plan by rows, the wide map is never in memory whole. If it is an output, it is, and the
- * prediction counts it. */
+/* In a plan by rows, the wide map is never whole in memory, unless it is an output. The prediction
+ * counts the memory of an output. */
 START_TEST(test_what_an_output_costs_is_predicted)
 {
   static const int wide = 1;
@@ -433,7 +433,7 @@ END_TEST
 
 /* ---- pictures in memory ---- */
 
-/* Rows are further apart than they are long. */
+/* STRIDE is larger than the bytes of a row. */
 enum { PICTURE_W = 50, PICTURE_H = 33, STRIDE = 211, PIXEL_OUTPUTS = 8 * 12 * 4 };
 
 static void make_pixels(unsigned char *pixels, size_t bytes)
@@ -453,8 +453,8 @@ static void write_ppm(const char *path, const unsigned char *pixels, int channel
   fclose(file);
 }
 
-/* Pixels in memory give the same bits as a PPM of them: in colour or grey, for a network of colour
- * or grey, letterboxed or stretched, whole or row by row. */
+/* Pixels in memory give the same bits as a PPM file of these pixels: in colour or grey, for a
+ * network of colour or grey, letterboxed or stretched, by whole maps or by rows. */
 START_TEST(test_pixels_give_the_bits_that_a_ppm_of_them_gives)
 {
   static const int kinds[] = {1, 3, 4};

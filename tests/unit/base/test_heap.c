@@ -163,7 +163,7 @@ START_TEST(a_limit_holds)
   ck_assert_int_eq(mafat_heap_open(&heap), MAFAT_OK);
   mafat_heap_limit(heap, &a);
   void *large = mafat_heap_calloc(heap, 1, 2 << 20), *block = large;
-  if (!heap) return; /* AddressSanitizer's */
+  if (!heap) return; /* built with AddressSanitizer, `heap` is NULL */
   ck_assert(large && !mafat_heap_calloc(heap, 1, 1 << 20) && a.refused_bytes > a.limit_bytes);
   while (block) block = mafat_heap_calloc(heap, 1, 1000);
   ck_assert_uint_le(mafat_heap_bytes(heap), a.limit_bytes);

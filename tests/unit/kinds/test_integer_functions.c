@@ -1,6 +1,6 @@
 /* Covers runner/kernels/{integer, integer_functions}.c: the elementwise functions of integer
- * (quantized) networks: each entry of each table is compared, bit for bit, with the reference in
- * tests/kernels/integer_rule.h; and sums, multipliers and shifts of extreme values. */
+ * (quantized) networks. Each entry of each table is compared, bit for bit, with the reference in
+ * tests/kernels/integer_rule.h. Also tests sums, multipliers and shifts of extreme values. */
 #include "base/blocks.h"
 #include "runner/kernels/integer.h"
 #include "runner/kernels/integer_functions.h"

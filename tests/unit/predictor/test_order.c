@@ -269,12 +269,14 @@ static void check_order(const struct mafat_network *n, const struct mafat_plan *
   int *at = malloc(n_operators * sizeof *at), last = -1;
   struct mafat_usage *usage = calloc(n_operators, sizeof *usage);
   mafat_usage_find(n, plan, usage);
-  for (size_t i = 0; i < n_operators; i++) at[i] = -1; /* inputs stay before all layers */
+  for (size_t i = 0; i < n_operators; i++) at[i] = -1; /* inputs keep -1: they exist before all
+                                                          layers */
   for (int i = 0; i < n->n_layers; i++) {
     int layer = plan->order[i];
     const struct mafat_group *g = mafat_plan_group(plan, layer);
     if (i == g->at.begin)
-      last = -1; /* groups are sets: an earlier group may have later layers */
+      last = -1; /* a group is any set of layers: an earlier group may have layers with higher
+                    numbers */
     if (at[layer] >= 0 || i < g->at.begin || i >= g->at.end)
       test_fail_case(cfg, text, "layer %d is misplaced", layer);
     at[layer] = i;

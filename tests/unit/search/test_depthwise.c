@@ -24,7 +24,7 @@ struct search {
   struct mafat_search_request request;
 };
 
-/* Makes the layers compute with integers, in all that predictions depend on. */
+/* Makes the layers integer layers, as far as predictions depend on it. */
 static void make_integers(struct mafat_network *n)
 {
   for (int l = 0; l < mafat_network_n_tensors(n); l++) {
@@ -114,8 +114,8 @@ START_TEST(no_plan_is_better_without_its_words)
 }
 END_TEST
 
-/* Writes a network with maps of 25x5 pixels. Of bytes, the default number of rows is below 25; the
- * search takes all 25. */
+/* Writes a network with maps of 25x5 pixels. If the maps are bytes, the default number of rows is
+ * below 25, but the search finds that all 25 rows are better. */
 static void write_keywords(void)
 {
   snprintf(cfg, sizeof cfg,

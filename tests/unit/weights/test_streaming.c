@@ -122,7 +122,8 @@ START_TEST(fetches_are_counted_and_come_in_order)
         bytes += f.bytes;
       }
       ck_assert_uint_eq(bytes, sizes.bytes_read);
-      /* The ring holds two of the largest steps, or all that is read. */
+      /* The ring holds the weights of two steps, even of those that read the most, or all weights
+       * that are read. */
       ck_assert_uint_le(2 * most_of_step < all ? 2 * most_of_step : all, sizes.ring_bytes);
       ck_assert_uint_le(sizes.ring_bytes, all);
       mafat_fetches_close(&fetches);

@@ -123,8 +123,9 @@ END_TEST
 
 /* ---- per-filter values ---- */
 
-/* Each fork's epsilon is applied in its place. With a small negative variance, as in files of
- * AlexeyAB's Darknet, the result is NaN if epsilon is added outside of the root. */
+/* Each fork adds its epsilon at its own point: before or after taking the root of the variance.
+ * With a small negative variance, as in files of AlexeyAB's Darknet, the result is NaN if epsilon
+ * is added after the root. */
 START_TEST(each_darknet_has_its_epsilon)
 {
   struct mafat_normalization tiny = {.bias = 1, .scale = .5f, .mean = .25f, .variance = -7e-44f},

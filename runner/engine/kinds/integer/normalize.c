@@ -65,8 +65,8 @@ static void pass_pixel(struct norm_pixels *p, int y, int x, uint8_t *pixel, bool
 /* ---- functions ---- */
 
 struct softmax {
-  int32_t exponentials[256]; /* for TFLite models */
-  double exact[256];         /* for ONNX models */
+  int32_t exponentials[256]; /* for TFLite models, set by mafat_integer_exponentials */
+  double exact[256];         /* for ONNX models, set by mafat_integer_exponentials_even */
   bool even;                 /* the model is of ONNX, which rounds ties to even */
 };
 
@@ -94,7 +94,8 @@ static const float *floats_at(const struct mafat_tensors *t, const struct mafat_
                                  : NULL;
 }
 
-/* Computes the layer normalization of a pixel's channels. Sums are integers, so they are exact. */
+/* Normalizes a pixel's channels: y = (x - mean) / sqrt(variance + epsilon), then times operand 1
+ * and plus operand 2, if the layer has these. Sums are integers, so they are exact. */
 static void run_layer(const struct mafat_tensors *t, const struct mafat_layer *l,
                       const struct mafat_quantization *in, uint8_t *pixel)
 {
