@@ -78,7 +78,8 @@ MAFAT_API const char *mafat_error_name(int code);
 MAFAT_API int mafat_fail(struct mafat_diagnostic *d, int code, const char *format, ...)
     MAFAT_PRINTF(3, 4);
 
-/* Receives warnings of opening and of runs: lines without newline. warn NULL: discards them. */
+/* Receives warnings of opening and of runs, as lines without newline. warn NULL: warnings are
+ * discarded. */
 struct mafat_warning_sink {
   void (*warn)(void *context, const char *text);
   void *context;
@@ -86,10 +87,10 @@ struct mafat_warning_sink {
 
 /* ---- opening ---- */
 
-/* Memory that several models share. It is as large as the largest of them needs. They run one at a
- * time: during a run, another run, or opening a model that needs a larger arena, returns
- * MAFAT_EINVAL. Running or opening a model discards the outputs of the others. An arena that is
- * closed before its models lives until the last of them is closed. */
+/* Memory in which several models run, one at a time. It is as large as the largest of them needs.
+ * During a run, another run, or opening a model that needs a larger arena, returns MAFAT_EINVAL.
+ * Running or opening a model discards the outputs of the others. An arena that is closed before its
+ * models lives until the last of them is closed. */
 struct mafat_arena;
 
 MAFAT_API int mafat_arena_open(struct mafat_arena **out, struct mafat_diagnostic *d);
@@ -102,7 +103,7 @@ enum {
   MAFAT_THREADS_AUTO = -1,                 /* the number that is predicted to be the fastest */
   MAFAT_DEFAULT_BIAS_BYTES = 31 << 20,     /* constant that the MAFAT paper's predictor adds: the
                                               default of "bias" in the search "greedy" */
-  MAFAT_DEFAULT_RESERVE_BYTES = 256 << 10  /* measured */
+  MAFAT_DEFAULT_RESERVE_BYTES = 256 << 10  /* from measurements */
 };
 
 struct mafat_model_options {
@@ -138,9 +139,9 @@ struct mafat_model_options {
                            "auto": by the cfg's keys. It decides batch normalization, resizing and
                            suppression */
   int max_boxes;        /* largest number of candidates above the threshold that detection keeps, 1
-                           to 1000000; the least confident ones are dropped. Default: the number of
-                           the heads' boxes, at least 2304, at most 4096. A box of two classes
-                           counts twice. Their memory is part of the prediction */
+                           to 1000000; the least confident ones are dropped. A box of two classes
+                           counts twice. Default: the number of the heads' boxes, at least 2304, at
+                           most 4096. The candidates' memory is part of the prediction */
   const size_t *reserve_bytes; /* part of the budget for charges that cannot be predicted, such as
                            the file system's; default MAFAT_DEFAULT_RESERVE_BYTES */
   const char *lock;     /* locks arena and kept weights in memory: "on" (MAFAT_ELIMIT:
@@ -167,9 +168,9 @@ struct mafat_model_options {
                            default: what pack_weights stored, else "auto": the only head that the
                            outputs' shapes match. MAFAT_EINVAL: the shapes do not match */
   const char *const *constants; /* (n_constants) "NAME=FILE": inputs of an ONNX or TFLite file whose
-                           values are known before the run. FILE: raw values, .npy, or, for ONNX, a
-                           tensor (.pb). If it holds weights that the plan reads during runs, it
-                           must not change until the model is closed */
+                                   values are known before the run. FILE: raw values, .npy, or, for
+                                   ONNX, a tensor (.pb). If FILE holds weights that the plan reads
+                                   during runs, it must not change until the model is closed */
   int n_constants;
   double plan_seconds;  /* time limit of the search in seconds; with one, the plan depends on the
                            machine's speed. Below 0: the first plan found is used. Default: no time
@@ -178,9 +179,10 @@ struct mafat_model_options {
                            more time (see `runs`) than it takes. Without `search`, output values do
                            not depend on plan_seconds, and it has no effect if whole maps do not fit
                            the budget */
-  const struct mafat_rank_link *link;
+  const struct mafat_rank_link *link; /* set only by the program mafat_ranks */
   const char *frames;   /* format of video frames (mafat_video.h): "640x480:yuv420p", yuvj420p,
-                           nv12, yuyv, rgb24, mjpeg. The arena holds one; default: no video */
+                           nv12, yuyv, rgb24, mjpeg. The arena has room for one frame; default: no
+                           video */
   bool frames_stay;     /* a frame stays in the arena until detections are made; false: the run may
                            overwrite rows that it has read */
   bool frames_outside;  /* frames are in the caller's memory; the arena has no buffer for them */

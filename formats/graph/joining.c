@@ -61,7 +61,8 @@ static bool can_join(const struct mafat_graph *g, struct mafat_value *a, struct 
   bool rows = x->axis == MAFAT_AXIS_H;
   bool same =
       a->shape.w == b->shape.w && (rows ? a->shape.c == b->shape.c : a->shape.h == b->shape.h);
-  /* rows of one operand need the same channels and block widths; anything else is copied */
+  /* one operand can only have rows of several tensors if these have the same channels and block
+   * widths; else the rows are copied */
   bool plain = !rows || (a->sources.n == 1 && b->sources.n == 1 && a->sources.list->first == 0 &&
                          b->sources.list->first == 0 &&
                          blocks_alike(g->network, a->sources.list, b->sources.list));

@@ -15,7 +15,8 @@ struct fork {
   size_t byte;
   unsigned char others; /* the byte with all bits set but the one that differs */
   int any;              /* index of some name below the branch */
-  int sides[2];         /* bit is 0, bit is 1: index of a branch, or ~index of an entry */
+  int sides[2];         /* [0]: names whose bit is 0, [1]: whose bit is 1; index of a branch, or
+                           ~index of an entry */
 };
 
 /* A tree of branches, later bits below earlier ones. A look-up takes at most as many steps as the

@@ -3,9 +3,10 @@
  * mafat_unit_latency_close frees.
  *
  * Each unit is put into plans that fuse its layers (units_spec.h), one plan for each extent that is
- * tried; the unit's price is its time in the fastest of them. Units that have no layer in common
- * form a round, whose plans have all units of the round. A step's time counts for the layer that
- * the step computes; layers that are fused into the step add no time of their own. */
+ * tried: a number of rows or channels computed at a time. The unit's price is its time in the
+ * fastest of these plans. Units that have no layer in common form a round, whose plans have all
+ * units of the round. A step's time counts for the layer that the step computes; layers that are
+ * fused into the step add no time of their own. */
 #ifndef MAFAT_PREDICTOR_TRANSFERS_PRICES_H
 #define MAFAT_PREDICTOR_TRANSFERS_PRICES_H
 

@@ -1,5 +1,6 @@
-/* memory_limit: runs a command in its own control group, under a memory limit, and reports how it
- * ended. The group is removed in any case: guard.h does it if this process is killed. */
+/* Program memory_limit: runs a command in its own control group (cgroup), under a memory limit, and
+ * reports how it ended. Creates the group, starts the command and writes the reports. The group is
+ * removed in any case: guard.h does it if this process is killed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

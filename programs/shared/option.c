@@ -1,6 +1,6 @@
 /* Parses command lines by rows of options.def: builds a table for getopt_long, and converts each
  * type. Called by programs/annotate, programs/make_weights, programs/pack_weights and
- * programs/run_inference/options.c. */
+ * programs/run_inference/options.c. Reads environment variables; sets getopt's global variables. */
 #include "programs/shared/option.h"
 
 #include "programs/shared/decimal.h"

@@ -27,9 +27,10 @@ struct mafat_affine {
 struct mafat_affine mafat_affine_fold(const struct mafat_normalization *from,
                                       enum mafat_epsilon epsilon);
 
-/* Sets scale and bias of n filters from the values of a fetch: biases, a normalization (scales,
- * means, variances), or first biases and then a normalization, n floats each. A normalization alone
- * is folded into the biases that an earlier call has stored. False: some results are not finite. */
+/* Sets scale and bias of n filters from the values of a fetch (one read of weights): biases, a
+ * normalization (scales, means, variances), or first biases and then a normalization, n floats
+ * each. A normalization alone is folded into the biases that an earlier call has stored. False:
+ * some results are not finite. */
 bool mafat_affine_take(enum mafat_fetch_kind kind, const float *values, size_t n,
                        enum mafat_epsilon epsilon, float *scale, float *bias);
 

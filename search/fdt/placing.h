@@ -1,5 +1,5 @@
-/* Computes the offsets and lifetimes of the buffers of a plan, in which the search "fdt" finds
- * critical buffers. Included by search/fdt/climb.c and search/fdt/fdt.c. Allocates from
+/* Computes the offsets and lifetimes of a plan's buffers. The search "fdt" finds critical buffers
+ * among them (critical.h). Included by search/fdt/climb.c and search/fdt/fdt.c. Allocates from
  * request->options->heap. */
 #ifndef MAFAT_SEARCH_FDT_PLACING_H
 #define MAFAT_SEARCH_FDT_PLACING_H

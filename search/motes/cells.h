@@ -1,12 +1,12 @@
 /* Divides a network into cells. The search "motes" works on one cell at a time. Included by
  * search/motes/motes.c. Allocates from the caller's heap.
  *
- * A cell ends at a place. A place is a join, where several tensors are read as one, or a
- * bottleneck, a tensor through which all data pass and that is no larger than the ones before and
- * after it. A layer belongs to the cell that ends at the first place that all paths from the layer
- * to the network's output have in common. Layers after the place are added to the cell if fewer
- * bytes are then read outside it; for example, convolutions that reduce the channels of its
- * output. */
+ * A cell ends at a join, where several tensors are read as one, or at a bottleneck, a tensor
+ * through which all data pass and that is no larger than the ones before and after it. Both are
+ * called places here. A layer belongs to the cell that ends at the first place that all paths from
+ * the layer to the network's output have in common. Layers after the place are added to the cell if
+ * fewer bytes are then read outside it; for example, convolutions that reduce the channels of the
+ * place's output. */
 #ifndef MAFAT_SEARCH_MOTES_CELLS_H
 #define MAFAT_SEARCH_MOTES_CELLS_H
 

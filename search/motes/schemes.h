@@ -1,9 +1,9 @@
-/* Finds the partition schemes of a cell. Included by search/motes/motes.c. Allocates from
- * families->heap.
+/* Finds the partition schemes of a cell, a part of the network (cells.h). Included by
+ * search/motes/motes.c. Allocates from families->heap.
  *
  * A scheme is a set of layers that are split along one axis. The axes of these layers are in one
- * component of the cell's axis connecting graph (acg.h). An axis of a bottleneck, a tensor that is
- * in use at the peak of memory, is in this component, too. In a scheme along channels, only the
+ * component of the cell's axis connecting graph (acg.h). This component also contains an axis of a
+ * bottleneck, a tensor that is in use at the peak of memory. In a scheme along channels, only the
  * last layer may sum over the split channels. In a scheme along rows or columns, no layer needs
  * whole maps. Each component gives a scheme of all its layers, and schemes of the layers near a
  * bottleneck. */

@@ -2,10 +2,10 @@
  * Reads lines "ALGORITHM PLAN" from standard input; writes a line of JSON for each:
  *
  *   {"plan": canonical text, "algorithm": ..., "charge_bytes": N, "predicted_ms": X,
- *    "ms": [X, ...], "pace": [X, ...]}
+ *    "bytes_read": N, "ms": [X, ...], "pace": [X, ...]}
  *
  * ms and pace have a value for each round; pace is the time of a fixed computation just before,
- * which shows when the machine was slow. --layers-ms adds "layers": [{"layer": N, "ms": median,
+ * which is longer when the machine was slow. --layers-ms adds "layers": [{"layer": N, "ms": median,
  * "terms": {name: count}}], the terms of the latency model. --rounds 0 runs nothing. --warm runs
  * each plan once just before, because the others have evicted its arena from the caches.
  *

@@ -1,7 +1,7 @@
 /* Covers network/rearrange.c, {network, predictor, runner/engine}/kinds/rearrange.c,
  * runner/engine/kinds/rearrange_{lanes, pixels}.c: with any plan, elements are moved as the layer's
- * atoms define; a span of the output reads no more of the input than it needs; invalid atoms are
- * refused. */
+ * atoms (strided dimensions: network/rearrange.h) define; a span of the output reads no more of the
+ * input than it needs; invalid atoms are refused. */
 #include "network/rearrange.h"
 #include "tests/support/problem.h"
 
@@ -253,6 +253,8 @@ END_TEST
 #define W MAFAT_AXIS_W
 #define C MAFAT_AXIS_C
 
+/* A part is {atoms, their number, out_first, in_first, outside}; an atom is {size, out_axis,
+ * out_step, in_axis, in_step}; out_first and in_first are {row, column, channel}. */
 static const struct {
   const char *name;
   struct mafat_shape in, out;
