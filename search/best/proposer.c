@@ -1,5 +1,6 @@
-/* Proposes sequences of groups by dynamic programming over cuts, from tables of costs. Called by
- * search/best/best.c and search/best/quick.c. Allocates from request->options->heap. */
+/* Proposes sequences of groups by dynamic programming over cuts (the positions between layers where
+ * groups may begin, costs.h), from tables of costs. Called by search/best/best.c and
+ * search/best/quick.c. Allocates from request->options->heap. */
 #include "search/best/proposer.h"
 
 #include "predictor/plan/algorithms.h"
@@ -35,7 +36,7 @@ struct mafat_sequence_state {
 
 /* ---- blocks of layers that run once ---- */
 
-/* Time; arena bytes; bytes of kept weights. */
+/* Time; greatest arena bytes; bytes of kept weights. */
 struct once_cost {
   float ns, peak, kept;
 };
@@ -305,7 +306,7 @@ static double io_bytes(const struct mafat_proposer *s)
          (double)s->fetch.panel_bytes + (double)s->fetch.affine_bytes;
 }
 
-/* Approximate bytes of a sequence. */
+/* Approximate bytes of a sequence: of its largest group, of kept weights, and of I/O buffers. */
 static double bytes_of(const struct mafat_proposer *s, int state)
 {
   const struct mafat_sequence_state *end = state_at(s, s->costs->n_blocks, state);

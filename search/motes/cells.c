@@ -18,7 +18,7 @@ struct cell_finder {
   int *first_reader; /* [join]: first layer that reads it */
   int *through;      /* [node]: immediate post-dominator; -1: not known yet */
   int *depth;        /* [node]: number of post-dominators between it and the end, plus 1 */
-  bool *place;       /* [node]: it is a place, so a cell ends at it */
+  bool *place;       /* [node]: a cell ends at it (find_places) */
   int *cell_at;      /* [node]: number of the cell that ends at it; -1: none yet */
   struct mafat_cells *cells;
 };
@@ -137,9 +137,9 @@ static uint64_t node_bytes(const struct cell_finder *f, int node)
   return sum;
 }
 
-/* Marks the places: joins, the end, and bottlenecks. A bottleneck is a post-dominator of the
- * network's input whose output is no larger than those of the post-dominators just before and just
- * after it. */
+/* Marks the places where cells end: joins, the end, and bottlenecks. A bottleneck is a
+ * post-dominator of the network's input whose output is no larger than those of the post-dominators
+ * just before and just after it. */
 static void find_places(struct cell_finder *f)
 {
   int input = f->n_layers < f->n_operators ? mafat_network_picture(f->network) : f->end;

@@ -110,6 +110,8 @@ static int add_family(struct scheme_finder *f, int first, int end, int most_step
 
 /* ---- rows and columns ---- */
 
+/* True if the layer can be split: it is in the cell, its steps can be divided along f->axis, it has
+ * more than one row, column or block there, and that axis belongs to the component. */
 static bool is_cut(const struct scheme_finder *f, int layer)
 {
   const struct mafat_layer *l = &f->network->layers[layer];

@@ -351,7 +351,7 @@ static void run_level(const struct kernel_check *check, struct check_result *r,
     r->n_failures++;
     r->guards = false;
     report(check, r, c->kernel, c->text,
-           fault == SIGILL ? "unknown instruction" : "touched memory beside its arrays", "");
+           fault == SIGILL ? "unknown instruction" : "accessed memory outside its arrays", "");
     return;
   }
   judge_outputs(c, r->level, &f);
@@ -362,8 +362,8 @@ static void run_level(const struct kernel_check *check, struct check_result *r,
   if (f.bits && f.close && f.guards) return;
   r->n_failures++;
   report(check, r, c->kernel, c->text,
-         !f.guards ? "wrote beside its outputs"
-         : !f.bits ? "not the reference's bits"
+         !f.guards ? "wrote outside its outputs"
+         : !f.bits ? "bits differ from the reference's"
                    : "inexact",
          f.where);
 }
@@ -474,7 +474,7 @@ static void run_bytes_level(const struct kernel_check *check, struct check_resul
     r->n_failures++;
     r->guards = false;
     report(check, r, c->kernel, c->text,
-           fault == SIGILL ? "unknown instruction" : "touched memory beside its arrays", "");
+           fault == SIGILL ? "unknown instruction" : "accessed memory outside its arrays", "");
     return;
   }
   if (memcmp(found, wanted, n) == 0) return;
@@ -482,10 +482,10 @@ static void run_bytes_level(const struct kernel_check *check, struct check_resul
   while (found[i] == wanted[i]) i++;
   bool outside = wanted[i] == ((const uint8_t *)initial)[i];
   snprintf(where, sizeof where, "byte %zu: expected %d, found %d%s", i, wanted[i], found[i],
-           outside ? ", perhaps beside the outputs" : "");
+           outside ? ", perhaps outside the outputs" : "");
   r->bits = false;
   r->n_failures++;
-  report(check, r, c->kernel, c->text, "not as the rule has it", where);
+  report(check, r, c->kernel, c->text, "differs from integer_rule.h", where);
 }
 
 void check_run_bytes(struct kernel_check *check, const struct check_bytes_call *c)

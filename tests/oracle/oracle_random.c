@@ -403,7 +403,7 @@ static void compare_plan(struct subject *s, struct counts *counts, const float *
   float *found = compute(s, counts, text, &options, level, test_random_chance(&s->rng, 50));
   counts->plans++;
   if (found && memcmp(found, reference, output_floats(s->network) * sizeof *found) != 0)
-    fail(counts, s, "%s: other bits than untiled", describe(how, text, &options, level));
+    fail(counts, s, "%s: bits differ from the untiled run's", describe(how, text, &options, level));
   free(found);
 }
 
@@ -445,8 +445,8 @@ int main(int argc, char **argv)
     return 2;
   }
   for (uint64_t i = first; i < first + n; i++) try_graph(i, &counts);
-  printf("%s %lld graphs: %lld layers as libdarknet's to %.1e at most, %lld plans of the same "
-         "bits; %lld that libdarknet cannot run, %lld failures\n",
+  printf("%s %lld graphs: %lld layers differ from libdarknet's by %.1e at most, "
+         "%lld plans give the same bits; libdarknet cannot run %lld, %lld failures\n",
          counts.failures ? "FAIL" : "ok", counts.graphs, counts.layers, counts.worst, counts.plans,
          counts.refused, counts.failures);
   return counts.failures != 0;

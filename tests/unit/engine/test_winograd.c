@@ -350,7 +350,7 @@ START_TEST(threads_change_no_bit)
     float *map = run_winograd(&p, n, w, mafat_kernels_find(NULL), algorithm);
     if (!alone) alone = map;
     else if (memcmp(map, alone, (size_t)out.c * (size_t)out.h * (size_t)out.w * sizeof *map) != 0)
-      test_fail_case(cfg, "1x1", "%s: other bits with %d threads", mafat_algorithm_name(algorithm),
+      test_fail_case(cfg, "1x1", "%s: bits differ with %d threads", mafat_algorithm_name(algorithm),
                      p.n_threads);
     if (map != alone) free(map);
   }

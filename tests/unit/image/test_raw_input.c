@@ -109,7 +109,7 @@ static void compare(struct mafat_model *m, const struct input *in, const char *w
                    MAFAT_OK);
   ck_assert_msg(mafat_model_run_raw(m, in->path, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, found, NULL), MAFAT_OK);
-  ck_assert_msg(memcmp(expected, found, n * sizeof *found) == 0, "%d x %d x %d, %s: other outputs",
+  ck_assert_msg(memcmp(expected, found, n * sizeof *found) == 0, "%d x %d x %d, %s: outputs differ",
                 in->shape.c, in->shape.h, in->shape.w, what);
   free(expected);
   free(found);
@@ -233,7 +233,7 @@ START_TEST(any_shape_of_bytes)
                    MAFAT_OK);
   ck_assert_msg(mafat_model_run_raw(m, in.path, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, found, NULL), MAFAT_OK);
-  ck_assert_msg(memcmp(expected, found, in.n * sizeof *found) == 0, "%d x %d x %d: other outputs",
+  ck_assert_msg(memcmp(expected, found, in.n * sizeof *found) == 0, "%d x %d x %d: outputs differ",
                 in.shape.h, in.shape.w, in.shape.c);
   free(expected);
   free(found);
@@ -262,7 +262,7 @@ START_TEST(what_was_not_in_the_page_cache_is_not_brought_there)
   struct mafat_model *m = open_model(in.shape, _i ? "rows4" : "1x1/NoCut");
   evict(&in);
   if (cached_bytes(&in) > 0) {
-    printf("skip the page cache: what is written to /var/tmp stays in it\n");
+    printf("skip the test of the page cache: files in /var/tmp cannot be dropped from it\n");
   } else {
     ck_assert_int_eq(mafat_model_run_raw(m, in.path, NULL), MAFAT_OK);
     ck_assert_uint_eq(cached_bytes(&in), 0);
@@ -293,7 +293,7 @@ START_TEST(what_was_there_stays)
   struct mafat_model *m = open_model(shape, _i ? "rows4" : "1x1/NoCut");
   bool done = false;
   for (int i = 0; i < 5 && !done; i++) done = try_cached(m, shape);
-  if (!done) printf("skip the page cache: somebody drops it all the time\n");
+  if (!done) printf("skip the test of the page cache: another program drops caches all the time\n");
   mafat_model_close(&m);
 }
 END_TEST

@@ -306,7 +306,7 @@ static void check_place(const struct replay *r, const struct mafat_step *step)
               from->rows == to->rows && from->cols == to->cols && from->left == to->left &&
               from->right == to->right && from->first_slot == to->first_slot &&
               from->element_bytes == to->element_bytes,
-          r->s, "layer %d cannot take tensor %d's place", step->layer, place);
+          r->s, "layer %d cannot reuse the buffer of tensor %d", step->layer, place);
   struct mafat_box held = r->boxes[place];
   require(from->external || (held.y.begin == step->held.y.begin && held.y.end == step->held.y.end &&
                              held.x.begin == step->held.x.begin && held.x.end == step->held.x.end),
@@ -342,7 +342,8 @@ static void take_weights(struct replay *r, const struct mafat_step *step)
     size_t bytes = mafat_packed_layer_bytes(&r->s->network->layers[l]);
     int buffer = layout->weights_buffers[l];
     bool loaded = bytes > 0 && r->s->plan->placement[l] == MAFAT_LOADED;
-    require((buffer >= 0) == loaded, r->s, "layer %d's weights", l);
+    require((buffer >= 0) == loaded, r->s, "layer %d: its buffer of weights is missing or useless",
+            l);
     if (bytes == 0 || r->s->plan->placement[l] == MAFAT_KEPT) continue;
     if (!loaded || !r->loaded[l]) read_weights(r, step->layer);
     if (!loaded) continue;
@@ -410,15 +411,15 @@ static void check_winograd(const struct replay *r, const struct mafat_step *step
   size_t channels = (size_t)(s->keep_weights ? l->in.c : s->turn_channels);
   bool divides = mafat_plan_transforms(plan, n, step->layer), own = !s->shared_values;
   require(s->values_floats >= points * (size_t)(across * (own ? turn : down)) * (size_t)l->in.c,
-          r->s, "layer %d's values need more", step->layer);
+          r->s, "layer %d has too little scratch for values", step->layer);
   require(s->kernel_floats >= points * channels * width, r->s,
-          "layer %d's transformed weights need more", step->layer);
+          "layer %d has too little scratch for weights", step->layer);
   require(s->sums_floats >= points * (size_t)(across * turn) * width, r->s,
-          "layer %d's sums need more", step->layer);
+          "layer %d has too little scratch for sums", step->layer);
   if (divides) require(turns == 1 && !own, r->s, "layer %d has %d turns", step->layer, turns);
   if (step->kind == MAFAT_STEP_TRANSFORM) return;
-  require(s->n_turns >= mafat_min(turns * panels, plan->n_threads), r->s, "layer %d has few turns",
-          step->layer);
+  require(s->n_turns >= mafat_min(turns * panels, plan->n_threads), r->s,
+          "layer %d has too few turns", step->layer);
   bool whole = mafat_span_size(step->out.y) == n->layers[step->layer].out.h;
   if (own && whole && panels > 1 && plan->n_threads > 1)
     require(turns > plan->n_threads, r->s, "layer %d's values are made by each thread",
@@ -433,9 +434,10 @@ static void use_scratch(struct replay *r, const struct mafat_step *step)
   int scratch = layout->scratch_buffers[step->layer];
   bool transforms = mafat_plan_transforms(r->s->plan, r->s->network, step->layer);
   size_t bytes = mafat_scratch_bytes(&layout->scratch[step->layer], r->s->plan->n_threads);
-  require((scratch >= 0) == (bytes > 0), r->s, "layer %d's scratch", step->layer);
+  require((scratch >= 0) == (bytes > 0), r->s,
+          "layer %d: its scratch buffer is missing or useless", step->layer);
   require(scratch < 0 || layout->buffers[scratch].bytes >= bytes, r->s,
-          "layer %d's scratch is small", step->layer);
+          "layer %d has too little scratch", step->layer);
   if (mafat_plan_winograd(r->s->plan, step->layer)) {
     check_turns(r, step->layer);
     check_winograd(r, step);

@@ -495,7 +495,7 @@ static void compare(const struct mafat_network *n, const char *cfg, const char *
                     *plan = test_plan_with(n, text, &options);
   float *expected = run(n, whole, w, &floats), *out = run(n, plan, w, &floats);
   if (memcmp(expected, out, floats * sizeof *out) != 0)
-    test_fail_case(cfg, text, "other bits than whole maps");
+    test_fail_case(cfg, text, "bits differ from those of whole maps");
   free(expected);
   free(out);
   mafat_plan_close(&plan);

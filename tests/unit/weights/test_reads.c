@@ -346,7 +346,7 @@ END_TEST
 START_TEST(a_file_in_memory_is_read_too)
 {
   if (!is_tmpfs("/dev/shm")) {
-    printf("skip reads of tmpfs: /dev/shm is none\n");
+    printf("skip reads of tmpfs: /dev/shm is no tmpfs\n");
     return;
   }
   struct file f = make_file("/dev/shm", FILE_BYTES);
@@ -410,7 +410,7 @@ START_TEST(positions_have_more_than_32_bits)
   struct file f = make_file("/var/tmp", 0);
   int fd = open(f.path, O_WRONLY);
   if (pwrite(fd, "far", 3, (off_t)5 << 30) == 3) run_way(_i, &f, read_far);
-  else printf("skip reads beyond 4 GB: /var/tmp takes no such file\n");
+  else printf("skip reads beyond 4 GiB: cannot make so large a file in /var/tmp\n");
   close(fd);
   remove_file(&f);
 }
@@ -446,7 +446,7 @@ START_TEST(nothing_stays_in_the_page_cache)
 {
   struct file f = make_file("/var/tmp", FILE_BYTES);
   if (cached_pages(&f) > 0)
-    printf("skip the page cache: what is written to /var/tmp stays in it\n");
+    printf("skip the test of the page cache: files in /var/tmp cannot be dropped from it\n");
   else run_way(_i, &f, leave_no_pages);
   remove_file(&f);
 }
