@@ -14,7 +14,8 @@
 struct mafat_rank_identity {
   char version[24]; /* the program's version */
   char host[64];
-  char class[16];   /* class of its kernels, fused or plain; empty: level `cpu` is not available */
+  char class[16];   /* class of its kernels: "fused" (fused multiply-adds) or "plain"; empty: level
+                       `cpu` is not available */
   uint64_t model, weights; /* checksums of the files; 0: unreadable; opening reports the error */
 };
 

@@ -214,9 +214,9 @@ struct mafat_dry_run_facts {
 };
 
 /* Opens a dry run. weights_path: only its format is examined; NULL: Darknet's format is assumed, or
- * cfg_path holds the weights. If the options have no picture, a common one is assumed, or floats if
- * the channels are not a picture's. Fails as mafat_model_open does, except that a plan may exceed
- * the budget. *out is NULL after a failure. */
+ * cfg_path holds the weights. If the options have no picture, the default one is assumed; but if
+ * the input's channels are not those of a picture, floats are assumed. Fails as mafat_model_open
+ * does, except that a plan may exceed the budget. *out is NULL after a failure. */
 MAFAT_API int mafat_dry_run_open(struct mafat_dry_run **out, const char *cfg_path,
                                const char *weights_path, const struct mafat_model_options *options,
                                struct mafat_diagnostic *d);
@@ -282,9 +282,9 @@ struct mafat_front_facts {
  * MAFAT_EINVAL: out of range. */
 MAFAT_API int mafat_dry_run_front(const struct mafat_dry_run *dry_run, int index,
                                 struct mafat_front_facts *facts);
-/* Writes budgets worth comparing, rising: from the smallest that fits a plan to the largest that
- * gives a faster one; for the search "greedy" those of the MAFAT paper. Writes at most `capacity`
- * and returns their number. */
+/* Writes budgets worth comparing, in ascending order: from the smallest into which a plan fits to
+ * the largest that makes a faster plan possible; for the search "greedy" those of the MAFAT paper.
+ * Writes at most `capacity` and returns their number. */
 MAFAT_API int mafat_dry_run_budgets(const struct mafat_dry_run *dry_run, size_t *budgets,
                                     int capacity);
 

@@ -40,7 +40,8 @@ enum { MAFAT_PACKING_CANDIDATES = 4 };
 /* Progress and results. */
 struct mafat_packing_run {
   struct mafat_packer *packer; /* current writer; NULL: not begun */
-  int pass;                    /* number of times that writing was begun */
+  int pass;                    /* number of times that the complete file was rejected, to be written
+                                  again */
   struct mafat_pack_layer_facts *layers; /* (n_layers) measured errors; NULL: not measured */
   int n_layers;
   struct mafat_pack_candidate_facts candidates[MAFAT_PACKING_CANDIDATES];

@@ -34,7 +34,8 @@ static bool steps_over(struct mafat_taps t, long long outputs, int extent)
 
 /* True if every window reads an element of the map. Otherwise the result would be -FLT_MAX, as in
  * Darknet, or 0 / 0; no trained network has such windows. Takes constant time, because a file may
- * have thousands of pools: it looks at the first and the last window. */
+ * have thousands of pools: it checks the first and the last window, and steps_over() finds the
+ * others. */
 static bool sees_map(struct mafat_taps t, long long outputs, int extent)
 {
   long long last = (outputs - 1) * t.stride - t.before;

@@ -14,7 +14,8 @@ struct limit_group {
   const struct limit_place *place;
   char name[PATH_ROOM];          /* path below the mount, for libcgroup and messages */
   char folder[PATH_ROOM];        /* folder in the memory hierarchy */
-  char cpuset_folder[PATH_ROOM]; /* folder in the cpuset hierarchy; v2: the same; "": no cpuset */
+  char cpuset_folder[PATH_ROOM]; /* folder in the cpuset hierarchy; in cgroup v2 equal to `folder`;
+                                    "": no cpuset */
   bool has_cpuset;               /* the cpuset was made and accepted the CPUs */
   bool has_swap_limit;           /* swap is accounted for and can be limited */
   int64_t limit_bytes, swap_bytes; /* limits as read back from the kernel; or NO_LIMIT */

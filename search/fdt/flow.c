@@ -9,7 +9,8 @@ struct best_paths {
   struct mafat_path paths[MAFAT_MOST_APPLIED];
   int n;             /* number of paths; -1: none found that needs fewer bytes than the current */
   size_t bytes;
-  int length, parts; /* numbers of layers and parts of the new path */
+  int length, parts; /* numbers of layers and parts of the new path; fewer are better if `bytes` are
+                        equal */
 };
 
 struct flow_run {

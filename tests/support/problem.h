@@ -23,8 +23,8 @@ struct test_problem {
 void test_problem_open(struct test_problem *p, struct test_rng *rng, enum mafat_layer_type type,
                        struct mafat_shape one, struct mafat_shape two);
 void test_problem_close(struct test_problem *p);
-/* Adds an operand of exactly this shape. Its height and width must be those of `one` or of
- * `two`. */
+/* Adds an operand of exactly this shape to the layer. Its height and width must be those of `one`
+ * or of `two`. */
 void test_problem_add(struct test_problem *p, struct test_rng *rng, struct mafat_shape shape);
 /* Infers shapes. Call it when all operands and parameters are set, and again after p->output
  * changes. */

@@ -244,8 +244,8 @@ INLINE bool ibytes_fit(ibytes reach)
   const __m256i beyond = _mm256_subs_epu8(reach, _mm256_set1_epi8((char)128));
   return _mm256_testz_si256(beyond, beyond);
 }
-/* Returns the constant of ibytes_sum. The assembly makes compilers keep it in a register, but only
- * in the inner loop. */
+/* Returns the argument `ones` of ibytes_sum. The empty assembly makes compilers keep it in a
+ * register, but only in the inner loop. */
 INLINE ibytes ibytes_ones(void)
 {
   __m256i ones = _mm256_set1_epi16(1);
@@ -258,7 +258,8 @@ INLINE ivec ibytes_sum(ivec sum, ibytes products, ibytes ones)
 {
   return (ivec)_mm256_add_epi32((__m256i)sum, _mm256_madd_epi16(products, ones));
 }
-/* Even or odd channels of a quad as 16 bits: weights, inputs, and the sum of products. */
+/* The next three functions take the even or the odd channels of a quad, as 16 bits: of weights, of
+ * inputs, and to add their products to a sum. */
 INLINE ibytes ibytes_weights_half(ibytes w, const int odd)
 {
   return _mm256_srai_epi16(odd ? w : _mm256_slli_epi16(w, 8), 8);

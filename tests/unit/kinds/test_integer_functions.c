@@ -343,8 +343,8 @@ static unsigned char finished(const struct mafat_quantization *q, int32_t sum, i
   return mafat_put_even(q, (float)sum * factor);
 }
 
-/* With any sums, multipliers and shifts that an executable can have, kernels of all levels compute
- * the expected bytes. */
+/* With all allowed sums, multipliers and shifts, kernels of all levels compute the expected
+ * bytes. */
 static void check_extremes(struct test_rng *rng, bool even)
 {
   enum { COLS = 5, ROOM = 16, BLOCK = MAFAT_CHANNEL_BLOCK };
