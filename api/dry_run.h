@@ -19,7 +19,8 @@ struct mafat_dry_run {
   int n_layers;
   const struct mafat_kernels *kernels;
   struct mafat_footprint footprint;
-  struct mafat_footprint raw_footprint; /* picture_assumed: of raw inputs in its place */
+  struct mafat_footprint raw_footprint; /* if picture_assumed: the footprint for raw inputs instead
+                                           of the assumed picture */
   struct mafat_picture picture;
   struct mafat_choice_basis basis;
   struct mafat_choice_request request; /* its pointers point into this struct */

@@ -1,5 +1,6 @@
-/* Files of a model, opened once and shared by all its readers. Included by api/ and
- * programs/make_weights. Opens and reads files. */
+/* Files of a model, opened once and shared by all its readers. Included by api/,
+ * programs/make_weights, experiments/planners and experiments/separable. Opens and reads files, and
+ * allocates on the heap. */
 #ifndef MAFAT_API_MODEL_FILES_H
 #define MAFAT_API_MODEL_FILES_H
 
@@ -8,8 +9,8 @@
 
 struct mafat_model_files {
   struct mafat_model_source *model;
-  struct mafat_model_source *weights; /* equal to `model` if that contains the weights; NULL: not
-                                         found or not named */
+  struct mafat_model_source *weights; /* equal to `model` if the model file contains the weights;
+                                         NULL: the weights file is not named or was not opened */
 };
 
 /* Opens the files; close them also after a failure. If `weights` is NULL, the model file is used,
@@ -25,7 +26,8 @@ int mafat_model_files_open_weights(struct mafat_model_files *files,
 /* Bytes of in-memory files that are not resident yet. */
 size_t mafat_model_files_absent_bytes(const struct mafat_model_files *files);
 
-/* Copies of the caller's structs, which may be of another version of the library. */
+/* Copies of the structs that an API caller passed; they may have the size of another version of
+ * the library. */
 struct mafat_files_taken {
   struct mafat_file model, weights;
   const struct mafat_file *own_weights; /* points to `weights`; NULL: the caller gave none */
@@ -36,8 +38,9 @@ int mafat_model_files_take(struct mafat_files_taken *taken, const struct mafat_f
 /* Returns the file's name for messages. */
 const char *mafat_model_files_name(const struct mafat_file *file);
 
-/* Reads the network of the file at `path`. overrides: options for a cfg; given: constants for a
- * graph's inputs; each may be NULL. Fails with the readers' errors. */
+/* Reads the network of the file at `path`; the caller closes *out. overrides: options for a cfg;
+ * given: constants for a graph's inputs; each may be NULL. Returns the errors of
+ * formats/readers.h. */
 int mafat_model_network(struct mafat_network **out, const char *path,
                         const struct mafat_darknet_overrides *overrides,
                         const struct mafat_given *given, const struct mafat_warning_sink *warnings,

@@ -1,6 +1,7 @@
-/* Records byte ranges of model files and maps them to offsets in the embedded graph. Called by
+/* The embedded graph of a packed file is a copy of the parts of the model's files that importing
+ * the model reads. Records these byte ranges, and maps them to offsets in the copy. Called by
  * base/model_file.c while a model is read, and by formats/packed/graph.c, which writes and reads
- * packed files. Allocates; opens no file. */
+ * packed files. Allocates; mafat_embedded_graph_close frees. Opens no file. */
 #include "base/embedded_graph.h"
 
 #include "base/part.h"

@@ -88,7 +88,7 @@ static int check_kind(struct mafat_model_file *f, bool regular, struct mafat_dia
   return mafat_model_source_is_regular(s) ? MAFAT_OK : spool(f, d);
 }
 
-/* own: the file closes the source, also after a failure. regular: pipes are refused. */
+/* own: closing *out closes the source, and so does a failure. regular: pipes are refused. */
 static int open_file(struct mafat_model_file **out, struct mafat_model_source *source, bool own,
                      bool regular, struct mafat_diagnostic *d)
 {
@@ -218,7 +218,7 @@ int mafat_model_file_open_given(struct mafat_model_file **out, const struct mafa
 
 /* ---- reading ---- */
 
-enum { WINDOWS_CACHED = 16 }; /* windows of page cache that reading may leave for a while */
+enum { WINDOWS_CACHED = 16 }; /* after this many windows, the file's cached pages are dropped */
 
 int mafat_model_file_peek(struct mafat_model_file *f, uint64_t at, size_t n, const char **bytes,
                           struct mafat_diagnostic *d)

@@ -1,5 +1,7 @@
-/* Builds lists of sources: parts, and joins along channels or rows. Called by formats/graph
- * (graph.c, joining.c, shape.c). Allocates lists, which the caller frees. */
+/* Builds lists of sources: slices of tensors that together are an operand. A list has n_bands bands
+ * (ranges of rows), each of n slices (ranges of channels). A new list is a part of another one, or
+ * joins two along channels or rows. Called by formats/graph (graph.c, joining.c, shape.c).
+ * Allocates lists, which the caller frees. */
 #include "network/sources.h"
 
 #include "base/blocks.h"
@@ -64,7 +66,7 @@ static int make_room(struct mafat_sources *s, int n, int n_bands)
   return s->list ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-/* Replaces a list, unless `code` is an error; returns `code`. */
+/* Frees list *to and replaces it by `made`, unless `code` is an error. Returns `code`. */
 static int replace(struct mafat_sources *to, int code, struct mafat_sources made)
 {
   if (code) return code;

@@ -1,5 +1,5 @@
-/* Orders operators by any method. The simple methods are here; "sp" is in
- * transform/op_schedule_parallel.c, the search of "best" in transform/op_schedule_best.c. Called by
+/* Finds an execution order of operators by one of five methods. The simple methods are here; "sp"
+ * is in transform/op_schedule_parallel.c, the search of "best" in op_schedule_best.c. Called by
  * predictor/schedule/parts_order.c, transform/op_schedule_memo.c and, for the names of methods,
  * predictor/plan/spec.c and predictor/planning/lay.c. Allocates in the scheduler's heap. */
 #include "transform/op_schedule.h"
@@ -40,8 +40,8 @@ static bool is_end(const struct mafat_lists *edges, int o)
   return edges->at[o] == edges->at[o + 1];
 }
 
-/* Walks over `edges` from each operator that has no edges in `ends`. In the order found, an
- * operator comes after all operators that it reaches over `edges`. */
+/* Walks over `edges` from each operator that has no edges in `ends`. In `order`, an operator comes
+ * after all operators that can be reached from it over `edges`. */
 static int sort_postorder(struct mafat_op_scheduler *s, const struct mafat_lists *edges,
                           const struct mafat_lists *ends, int *order)
 {
@@ -91,8 +91,8 @@ static int sort_simply(struct mafat_op_scheduler *s, enum mafat_op_order how, in
   return code;
 }
 
-/* Takes the best order of the other methods. Unless it is proven minimal, searches for a better
- * one. */
+/* Starts with the best order that the other methods find. Unless its peak is proven minimal,
+ * searches for a better order. */
 static int sort_best(struct mafat_op_scheduler *s, long long effort, int *order,
                      struct mafat_op_schedule_result *sorted)
 {

@@ -1,5 +1,6 @@
-/* Chooses which layers are quantized, and their scales, from histograms. Called by numbering.c.
- * Runs the network on pictures through observe.c; allocates. */
+/* Chooses which layers of a float network are quantized, and their scales, from histograms of the
+ * layers' outputs. Called by numbering.c. Runs the network on pictures through observe.c, which
+ * opens them and the weights; allocates. */
 #include "api/packing/calibrate.h"
 
 #include "api/packing/observe.h"
@@ -45,7 +46,7 @@ static bool shall_compute(const struct mafat_network *n, int layer, const bool *
   return true;
 }
 
-/* Lists the layers that compute with integers, and the layers that compute their operands. */
+/* Lists the layers that compute with integers, and the tensors that these layers read. */
 static struct mafat_activations *list(const struct mafat_network *n, const bool *computes,
                                       bool *listed)
 {
@@ -86,14 +87,16 @@ int mafat_calibrate_count(const struct mafat_activations *a)
 
 /* ---- histograms of outputs ---- */
 
-/* State while the twin network (calibrate.h) runs. */
+/* State while the twin network runs: the float network, with activations that are computed by table
+ * as separate layers, so that the sums before them can be observed (calibrate.h). */
 struct watching {
   struct mafat_calibrated *to;
   struct mafat_equalized *equalized;
   float share;
   const struct mafat_network *wide, *twin;
-  int *put, *before; /* [layer of the twin]: tensor whose output or sums it holds; -1: not
-                        observed */
+  /* [layer of the twin]: tensor of the float network whose values (put), or whose sums before the
+   * activation (before), the layer computes; -1: none that is observed */
+  int *put, *before;
   float *floats;     /* buffer for the largest output */
   bool counting;     /* second pass: histograms are collected */
   bool finite;       /* no output had NaN or infinity so far */
@@ -144,7 +147,8 @@ static int open_watching(struct watching *w, const struct mafat_activations *a,
   return w->floats ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-/* Chooses the factors of maps after the first pass, and scales the observed ranges by them. */
+/* Chooses the equalization factors of the maps, after the first pass, and scales the observed
+ * ranges by them. */
 static void equalize(struct watching *w)
 {
   mafat_equalized_choose(w->equalized, w->wide, w->share);

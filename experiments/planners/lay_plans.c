@@ -1,16 +1,16 @@
 /* Prints a model's graph, or lays out and runs plans. Used by the Python scripts of this folder.
  *
- *   lay_plans --graph MODEL                   prints the layers that are scheduled, what each
- *                                             reads, and bytes (lay_graph.c)
+ *   lay_plans --graph MODEL                   prints the layers whose order is planned, what each
+ *                                             reads, and the bytes of its output (lay_graph.c)
  *   lay_plans [--rounds N] [--filled] MODEL   reads plans from standard input, one a line, and
  *                                             prints a line of JSON for each
  *
  * A line has the plan's text, arena bytes, peak of live bytes, the number of bytes that a run
- * wrote and the offset of the last one, a hash of all outputs, multiply-adds, live bytes at each
- * step, and each group's peak. With --rounds also milliseconds (for groups the least); each plan
- * runs once a round, so that other load affects all. --rounds 0, the default, does not run
- * plans; with --filled it runs each in an arena filled with other bytes. Convolutions are
- * direct, with one thread. An invalid plan gives a line with "error". */
+ * wrote and the offset after the last one, a hash of all outputs, multiply-adds, live bytes at each
+ * step, and each group's peak. With --rounds N each plan is timed N times: once in every round, so
+ * that other load on the machine affects all plans. The line then has the milliseconds of each
+ * round and the least of each group. --rounds 0, the default, does not run plans, unless --filled
+ * is given. Convolutions are direct, with one thread. An invalid plan gives a line with "error". */
 #include "experiments/planners/lay_plans.h"
 
 #include <getopt.h>

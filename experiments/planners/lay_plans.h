@@ -1,5 +1,6 @@
 /* A model with plans, for experiments that need more than the public header offers. Included by
- * this folder's C files. */
+ * this folder's C files. Opens plans, runs them, and writes JSON to the caller's FILE. Allocates on
+ * the heap and reads the weights file. */
 #ifndef MAFAT_EXPERIMENTS_PLANNERS_LAY_PLANS_H
 #define MAFAT_EXPERIMENTS_PLANNERS_LAY_PLANS_H
 
@@ -16,8 +17,9 @@ struct lay_model {
   const char *path;
   struct mafat_network *network;
   const struct mafat_kernels *kernels;
-  struct mafat_weights *weights; /* kept weights for all plans; NULL before the first run */
-  float **inputs;                /* [input] */
+  struct mafat_weights *weights; /* weights of all layers, in memory, for all plans; NULL before the
+                                    first run */
+  float **inputs;                /* [input]: values */
   struct mafat_file_order *orders;
 };
 
@@ -27,10 +29,11 @@ struct lay_plan {
   struct mafat_layout *layout;
   struct mafat_executor *executor; /* NULL: not run yet */
   uint64_t hash;                   /* hash of all outputs */
-  bool dirty_differs;  /* outputs changed when the arena was filled before the run */
+  bool dirty_differs;  /* the outputs changed when the arena was filled with other bytes before the
+                          run */
   /* bytes of the arena that a run wrote: their number, and the offset after the last */
   size_t touched, end;
-  double ms[LAY_MAX_ROUNDS];
+  double ms[LAY_MAX_ROUNDS];       /* [round]: time of the run */
   double *group_ms;                /* [group]: least of all rounds; NULL: not timed */
 };
 
@@ -41,7 +44,7 @@ struct lay_plan *lay_plan_open(struct lay_model *m, const char *text, bool keep_
                                struct mafat_diagnostic *d);
 void lay_plan_close(struct lay_plan *p);
 
-/* Writes the graph of layers that are scheduled: a JSON object on one line. */
+/* Writes the graph of the layers whose execution order is planned: a JSON object on one line. */
 int lay_graph_write(struct lay_model *m, FILE *out, struct mafat_diagnostic *d);
 
 /* Opens the executor and runs the plan three times: in a fresh arena, and in two filled ones. */

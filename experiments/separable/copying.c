@@ -1,4 +1,6 @@
-/* Simulates units by copying tiles; see the header. Called by separable.c. */
+/* Simulates the computation of a unit (layers that are computed together) by copying tiles between
+ * a slow memory and an arena of o->fast_bytes, and counts the bytes; see the header. Called by
+ * separable.c. Allocates and frees the memory. */
 #include "experiments/separable/copying.h"
 
 #include "base/box.h"
@@ -68,7 +70,7 @@ static struct tile tile_of(struct copier *c, const struct map *m, int rows, int 
   return t;
 }
 
-/* Copies rows of the map into the tile, from the tile's row `at`. */
+/* Copies rows of the map into the tile; the first of them becomes the tile's row `at`. */
 static void copy_in(struct copier *c, const struct tile *t, int at, const struct map *m,
                     struct mafat_span rows, struct mafat_span channels)
 {
@@ -96,7 +98,7 @@ static void copy_out(struct copier *c, const struct tile *t, struct map *m, stru
     }
 }
 
-/* Checks that the tile holds these rows of the map, from its row `at`. */
+/* Checks that the tile contains these rows of the map, the first of them as the tile's row `at`. */
 static void check_rows(struct copier *c, const struct tile *t, int at, const struct map *m,
                        struct mafat_span rows)
 {
@@ -208,9 +210,9 @@ static void run_pw_dw_channels(struct copier *c, struct map *in, struct map *out
   }
 }
 
-/* Simulates a fused unit. Its window, a tile, holds rows lo to hi - 1 of the first 1x1 layer's
- * output. Rows that later steps do not need are dropped. A shortcut's input rows stay in the arena
- * until their output is written. */
+/* Simulates a fused unit that begins with a 1x1 convolution. `window` is a tile with rows [lo, hi)
+ * of that layer's output. Rows that later steps do not need are dropped. If a shortcut adds the
+ * unit's input at its end, input rows stay in the arena until the same output rows are written. */
 static void run_window(struct copier *c, struct map *in, struct map *out)
 {
   const struct mafat_unit *u = c->u;

@@ -1,15 +1,16 @@
-/* Counts the bytes that move between a fast memory and the rest for three ways of dividing a
- * network into units (layers that are computed together), by formula and by copying:
+/* Program: counts the bytes that move between a small fast memory and the slow one, by formula and
+ * by copying them, for three choices of units (a unit is one or more layers that are computed
+ * together): baseline (each layer alone), latency (least predicted ms), transfers (fewest bytes).
  *
  *   separable [--fast BYTES] [--bytes N] [--logits N] [--units] MODEL
  *
  *   separable --plan TEXT... [--rounds N] [--seconds S] [--cpu LEVEL] MODEL
  *
- * Writes CSV: a line for each choice, with its plan; --units: a line for each unit. --bytes N:
- * bytes of an element and of a weight, --logits N: of an element of the last layer's output; the
- * types in the file are ignored. Predicted ms are for one thread. --plan, repeatable: times plans
- * in turn and writes the least ms of each; "apart" stands for whole maps with no layer inside
- * another's step. Started by run.py. */
+ * Writes CSV: a line for each choice, with its plan; --units: a line for each unit. --fast BYTES:
+ * capacity of the fast memory. --bytes N: bytes of an element and of a weight; --logits N: bytes of
+ * an element of the last layer's output; with these, the types in the file are ignored. Predicted
+ * ms are for one thread. --plan, repeatable: times plans in turn and writes the least ms of each;
+ * "apart" stands for whole maps with no layer inside another's step. Started by run.py. */
 #include "experiments/separable/copying.h"
 #include "experiments/separable/timing.h"
 #include "predictor/planning/planning.h"
@@ -49,7 +50,7 @@ static void print_units(const char *choice, const struct mafat_network *n,
   }
 }
 
-/* Prints the plan in the search's format. */
+/* Prints the plan as text, in the format of --plan. */
 static void print_plan(const struct mafat_network *n, const struct mafat_transfers *t)
 {
   struct mafat_spec *spec, *canonical;
@@ -101,8 +102,8 @@ static void print_times(struct timed_plan *plans, int n_plans, const struct mafa
            plans[i].convolutions_ms);
 }
 
-/* Gives the unit the fused extent (rows at a time) that is fastest, and counts its bytes again.
- * Does nothing if that does not fit. */
+/* Gives the unit the fastest extent (rows that are computed at a time), and counts its bytes again.
+ * Does nothing if the unit then does not fit the fast memory. */
 static void choose_fastest(struct mafat_transfers *t, int index, const struct mafat_network *n,
                          const struct mafat_transfers_options *o,
                          const struct mafat_unit_latency *l)

@@ -1,4 +1,4 @@
-/* Model inputs that the user gives as constants, each in its own file: raw or NumPy's .npy. Only
+/* Model inputs for which the user gives constants, each in its own file: raw or NumPy's .npy. Only
  * headers are read; the values stay in the file. Included by formats/onnx/onnx.h, formats/readers.h
  * and formats/tflite/tflite.h; called by formats/onnx/bind.c, formats/tflite/give.c and, for
  * checks, api/. Reads files. */
@@ -17,13 +17,13 @@ struct mafat_given {
 /* Checks that none of the n entries is NULL. MAFAT_EINVAL. */
 int mafat_given_check(const struct mafat_given *given, struct mafat_diagnostic *d);
 
-/* The file's path if the text begins with "NAME="; else NULL. */
+/* Returns the part of the text after "NAME=", a path, if the text begins so; else NULL. */
 const char *mafat_given_path(const char *text, const char *name);
 /* Fails because the text names none of the inputs of `model`. Returns MAFAT_EINVAL. */
 int mafat_given_refuse(const char *model, const char *text, struct mafat_diagnostic *d);
 
-/* Type and dimensions of a given constant. The caller fills in what the model declares, and
- * mafat_array_read completes it from the file. */
+/* Type and dimensions of a given constant. The caller fills in the type and dimensions that the
+ * model declares; mafat_array_read checks them and fills in the rest from the file. */
 struct mafat_array {
   const char *type; /* NumPy's name of the element type: "<f4" */
   size_t type_bytes;

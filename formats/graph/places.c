@@ -1,6 +1,7 @@
-/* Records where layers find their constants, in the model's file or copied to the network's values,
- * and converts constants to maps. Called by formats/graph, formats/onnx and formats/tflite.
- * Allocates the network's values; may read constants of the file. */
+/* Records where layers find their constants, in the model's file or copied to the network's values
+ * (an array of floats), and makes feature maps from constants. Called by formats/graph,
+ * formats/onnx and formats/tflite. Grows the network's values, which the network frees; may read
+ * constants of the file. */
 #include "formats/graph/places.h"
 
 #include "base/half.h"
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* limit of values stored in the network; a model with more of them is probably wrong */
+/* limit of floats stored in the network; a model with more of them is probably wrong */
 enum { MOST_VALUES = 1 << 26 };
 
 double mafat_graph_number(const char *bytes, enum mafat_dtype type)
@@ -29,8 +30,8 @@ double mafat_graph_number(const char *bytes, enum mafat_dtype type)
   }
 }
 
-/* Appends n floats to the network's values; *stored points to them. The last one is zeroed, because
- * values of smaller types may not fill it. */
+/* Appends n floats to the network's values; *stored points to them. The last of them is zeroed,
+ * because integers of 1 byte may not fill it. */
 static int make_room(struct mafat_graph *g, size_t n, float **stored)
 {
   struct mafat_network *net = g->network;
@@ -87,14 +88,15 @@ int mafat_graph_keep_whole(struct mafat_graph *g, struct mafat_constant *out, co
       return mafat_graph_fail(g, MAFAT_EFORMAT,
                               "a constant of %s: value %zu, %.12g, is out of range",
                               mafat_dtype_name(type), i, numbers[i]);
-    int32_t number = (int32_t)numbers[i]; /* the low bytes are the smaller type */
+    int32_t number = (int32_t)numbers[i]; /* little-endian: its first `size` bytes are stored */
     memcpy(to, &number, size);
   }
   *out = place_of(g, stored, n, type);
   return MAFAT_OK;
 }
 
-/* True if the value is all of a constant in the file, stored row-major. */
+/* True if the value is a whole constant in the file, whose elements are stored in row-major
+ * order. */
 static bool is_row_major_in_file(const struct mafat_value *v)
 {
   struct mafat_view linear;
@@ -132,7 +134,8 @@ int mafat_graph_place(struct mafat_graph *g, struct mafat_constant *out,
   return code;
 }
 
-/* Reorders dimensions so that those of one axis are adjacent. */
+/* Reorders the dimensions of v, and axes[], so that dimensions of the same axis are adjacent.
+ * axes[i]: the axis of the map (height, width or channels) that dimension i belongs to. */
 static void group_by_axis(struct mafat_view *v, int *axes)
 {
   int order[MAFAT_VIEW_DIMS], grouped[MAFAT_VIEW_DIMS], n = 0;
@@ -146,7 +149,8 @@ static void group_by_axis(struct mafat_view *v, int *axes)
   memcpy(axes, grouped, (size_t)n * sizeof *axes);
 }
 
-/* Finds the stride along each axis, for dimensions grouped by axes. False: not constant. */
+/* Finds the stride, in elements, along each axis of the map. The dimensions of v must be grouped by
+ * axis. False: the stride along an axis is not constant. */
 static bool find_steps(const struct mafat_view *v, const int *axes, long long steps[MAFAT_N_AXES])
 {
   const struct mafat_view_atom *atom = v->atoms + v->n_atoms;
@@ -162,8 +166,8 @@ static bool find_steps(const struct mafat_view *v, const int *axes, long long st
   return true;
 }
 
-/* Locates constant v for a map with extents e, and finds its strides. v's dimensions are grouped by
- * axes. Quantized values stay in the file if the stride along each axis is constant. */
+/* Locates constant v for a map with extents e, and finds its strides. The dimensions of v must be
+ * grouped by axis. Quantized values stay in the file if the stride along each axis is constant. */
 static int place_map(struct mafat_graph *g, struct mafat_constant *place,
                      struct mafat_strides *strides, const struct mafat_value *v, const int *axes,
                      const long long *e)

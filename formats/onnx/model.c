@@ -1,5 +1,6 @@
-/* Reads ModelProto, and answers queries about a model. Called by the other files of formats/onnx.
- * Reads the model's file; allocates the model's memory, at most 64 MiB. */
+/* Reads ModelProto, the outermost message of an ONNX file, and answers queries about the model.
+ * Called by the other files of formats/onnx. Reads the model's file; allocates the model's memory,
+ * at most 64 MiB, which mafat_onnx_close frees. */
 #include "formats/onnx/reader.h"
 
 #include "network/constant.h"
@@ -13,7 +14,8 @@ enum {
   N_FIELDS
 };
 
-/* newest version of ONNX's own operators (onnx 1.23); later ones may change their meaning */
+/* newest supported version of ONNX's own operator set (that of onnx 1.23); later versions may
+ * change the meaning of operators */
 enum { NEWEST_OPSET = 28 };
 
 /* limit of the model's memory: about 200 000 nodes */
@@ -35,7 +37,8 @@ void *mafat_onnx_take(struct mafat_onnx_reader *r, struct mafat_wire *w, size_t 
   return NULL;
 }
 
-/* Copies a field's text to a buffer of MAFAT_ONNX_MAX_TEXT + 1 bytes. False: w has failed. */
+/* Copies a field's text to a buffer of MAFAT_ONNX_MAX_TEXT + 1 bytes. False: it failed, now or
+ * before; the error is w->code. */
 static bool copy_text(struct mafat_wire *w, const struct mafat_wire_field *f, char *to)
 {
   if (f->bytes <= MAFAT_ONNX_MAX_TEXT) mafat_wire_text(w, f, to);
@@ -67,7 +70,8 @@ bool mafat_onnx_is_short(struct mafat_wire *w, size_t n, size_t counted)
   return w->code == MAFAT_OK;
 }
 
-/* Finds or adds the value with a name. A new value's name is copied if `keep`. */
+/* Finds the value with this name, or adds it. The name of a new value is copied to the model's
+ * memory if `keep` is true. NULL: failed. */
 static struct mafat_onnx_value *refer(struct mafat_onnx_reader *r, struct mafat_wire *w,
                                       const char *name, bool keep)
 {
@@ -131,7 +135,8 @@ struct mafat_onnx_value *mafat_onnx_find_field(struct mafat_onnx_reader *r, stru
 
 /* ---- the model ---- */
 
-/* Keeps the version of ONNX's own domain only, because a file may list thousands of others. */
+/* Reads the version of an operator set. Stores only that of ONNX's own domain, because a file may
+ * list thousands of other domains. */
 static void read_opset(struct mafat_onnx *m, struct mafat_wire *outer,
                        const struct mafat_wire_field *opset, struct mafat_onnx_opset *own)
 {
@@ -150,7 +155,8 @@ static void read_opset(struct mafat_onnx *m, struct mafat_wire *outer,
   if (!*mafat_onnx_domain(domain) && m->n_opsets == 0) own[m->n_opsets++] = *o;
 }
 
-/* True for an entry that the importer reads (picture.c). Others take no memory. */
+/* True for a metadata entry that the importer reads (picture.c). Other entries are skipped, so they
+ * need no memory. */
 static bool is_wanted(const struct mafat_wire *outer, const struct mafat_wire_field *property)
 {
   static const char wanted[] = "Image.";
@@ -173,7 +179,7 @@ static size_t count_properties(struct mafat_wire w)
   return n;
 }
 
-/* Reads a metadata entry. False: too long, or a failure. */
+/* Reads a metadata entry. False: it is too long and skipped, or reading failed (outer->code). */
 static bool read_property(struct mafat_onnx_reader *r, struct mafat_wire *outer,
                           const struct mafat_wire_field *property, struct mafat_onnx_property *p)
 {
@@ -189,7 +195,7 @@ static bool read_property(struct mafat_onnx_reader *r, struct mafat_wire *outer,
   return is_short && w.code == MAFAT_OK;
 }
 
-/* Reads everything except the graph. */
+/* Reads everything except the graph. Sets *graph to the graph's field. */
 static int read_head(struct mafat_onnx_reader *r, struct mafat_wire w, const size_t *counts,
                      struct mafat_wire_field *graph)
 {

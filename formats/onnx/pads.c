@@ -1,11 +1,12 @@
-/* Folds zero padding into the convolutions that read it. Called by formats/onnx (import.c,
- * import_shape.c for Pad, import_layers.c). Allocates the importer's list of pads. */
+/* Folds the zero padding of a Pad node into the convolutions that read its output: the padding is
+ * deferred until these are imported. Called by formats/onnx (import.c, import_shape.c for Pad,
+ * import_layers.c). Allocates the importer's list of pads. */
 #include "formats/onnx/importer.h"
 
-/* Deferred padding of a value: rows before and after, columns before and after. */
+/* Deferred padding of a value. */
 struct mafat_onnx_pads {
   int value; /* index of the value in the model */
-  int rows[2], columns[2];
+  int rows[2], columns[2]; /* number before the map, and after it */
 };
 
 static const struct mafat_onnx_pads *find(const struct mafat_onnx_importer *i,
@@ -33,7 +34,8 @@ static bool is_quantizer(const struct mafat_onnx_node *n)
   return strcmp(n->op_type, "QuantizeLinear") == 0 || strcmp(n->op_type, "DequantizeLinear") == 0;
 }
 
-/* True if the node's padding is its attribute pads, or none. */
+/* True if the node's own padding is given by its attribute pads, or is none; false if the operator
+ * computes it (SAME_UPPER, SAME_LOWER). */
 static bool has_explicit_pads(const struct mafat_onnx_node *n)
 {
   const struct mafat_onnx_attribute *a = mafat_onnx_attribute(n, "auto_pad");
@@ -56,7 +58,8 @@ static bool is_zero_to(const struct mafat_onnx_importer *i, const struct mafat_o
          zero == number;
 }
 
-/* True for a convolution that can do the padding. number: as in mafat_onnx_leave_pads. */
+/* True for a convolution that can do the padding. number: the padding value of integers; NULL:
+ * floats are padded with 0 (mafat_onnx_leave_pads). */
 static bool can_pad(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n,
                     const int *number)
 {
@@ -82,8 +85,8 @@ static int count(const struct mafat_onnx_importer *i, const struct mafat_onnx_va
   return n_windows;
 }
 
-/* True if only convolutions read the value, possibly through a QuantizeLinear and a
- * DequantizeLinear. */
+/* True if all readers of the value are convolutions that can do the padding, possibly through a
+ * QuantizeLinear and a DequantizeLinear. */
 static bool only_windows_read(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v,
                               const int *number)
 {

@@ -9,7 +9,8 @@
 
 #include <math.h>
 
-/* True if both maps differ by one integer factor, up or down, as Darknet requires. */
+/* True if height and width of one map are both `factor` times those of the other, for one integer
+ * factor >= 1 (rounded down), as Darknet requires. */
 static bool sizes_agree(struct mafat_shape from, struct mafat_shape to)
 {
   return from.w / to.w == from.h / to.h && to.w / from.w == to.h / from.h &&
@@ -35,8 +36,8 @@ static int refuse_maps(const struct mafat_layer *l, struct mafat_shape from, con
                     context->line, context->name, expected, from.h, from.w, l->in.h, l->in.w);
 }
 
-/* An operand of a sum may have fewer channels; if it is the only other operand, it may also have
- * another size. */
+/* Checks an operand after the first of a sum. Its number of channels may differ from the first
+ * operand's; if there are only two operands, so may its height and width. */
 static int check_added(const struct mafat_layer *l, struct mafat_shape from,
                        const struct mafat_infer_context *context)
 {
@@ -71,8 +72,9 @@ static int infer(struct mafat_layer *l, const struct mafat_infer_context *contex
   return mafat_kind_like_input(l, context);
 }
 
-/* Returns the span of an operand after the first that output span `out` needs; from, to: extents of
- * the operand and the output. If they differ, output i * sample reads input i * stride. */
+/* Returns the rows (or columns) that output rows `out` read of an operand that is not the first.
+ * from, to: extents of the operand and of the output. If these differ, output row i * sample reads
+ * operand row i * stride, for each i >= 0; other output rows read nothing of this operand. */
 static struct mafat_span from_span(int from, int to, struct mafat_span out)
 {
   int stride = from / to > 1 ? from / to : 1, sample = to / from > 1 ? to / from : 1;
@@ -92,8 +94,9 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return from_span(from, to, out);
 }
 
-/* Returns NULL if integers are supported, else the reason. TFLite adds operands with a scale of
- * 2 / 2^20 times the larger operand scale, and requantizes the sum to the output's scale. */
+/* Returns NULL if the layer can be computed on integers, else the reason why not. TFLite converts
+ * both operands of a sum to the scale 2 * S / 2^20, where S is the larger of their scales, adds
+ * them, and requantizes the sum to the output's scale. */
 static const char *check_integers(const struct mafat_network *n, int layer)
 {
   enum { FINER = 20 };
@@ -118,7 +121,7 @@ static const char *check_integers(const struct mafat_network *n, int layer)
              : MAFAT_KIND_FAR_SCALES;
 }
 
-/* The kinds differ only in their cfg sections. */
+/* The kinds differ only in the names of their cfg sections. */
 #define BLEND(cfg_name)                             \
   {                                                 \
     .name = cfg_name,                               \

@@ -1,11 +1,13 @@
-/* Counts the work of integer convolutions. Called by predictor/kinds/. Allocates nothing. As in the
- * kernels (runner/kernels/integer_conv.h), a register tile sums quads, that is, four channels at a
- * time, and sums are rescaled to outputs one vector at a time. */
+/* Counts the work of integer convolutions, for the predicted time. Called by predictor/kinds/.
+ * Changes only the counts; allocates nothing. As in the kernels (runner/kernels/integer_conv.h), a
+ * register tile (a few vectors of sums, kept in registers) sums quads, products of four channels at
+ * a time, and sums are rescaled to outputs one vector at a time. */
 #include "predictor/cost/counting.h"
 
 #include "predictor/plan/packing.h"
 
-enum { SUMS = 8 /* vectors of sums in a register tile; fewer need the same time */ };
+/* A register tile with fewer vectors of sums than this takes as long as one with this many. */
+enum { SUMS = 8 };
 
 bool mafat_counting_is_integer(const struct mafat_counting *c)
 {
@@ -19,9 +21,9 @@ double mafat_counting_lookup(const struct mafat_counting *c)
   return lanes >= 16 ? 0.02 : lanes >= 8 ? 0.06 : 0.25;
 }
 
-/* Numbers of inner loops over a filter's inputs, and of quads in all of them. */
+/* The loops over the inputs of one output. */
 struct quads {
-  double runs, n;
+  double runs, n; /* number of inner loops; number of quads in all of them */
 };
 
 static struct quads quads_of(const struct mafat_layer *l, int channels)
@@ -44,7 +46,8 @@ static void count_outputs(struct mafat_counting *c, double n)
               n * (c->layer->quantization.rounding == MAFAT_REQUANTIZE_EVEN ? even : 1));
 }
 
-/* Counts one panel of `filters` filters over rows x cols pixels; quads: those of one output. */
+/* Counts the work of one panel (`filters` filters that are computed together) for rows x cols
+ * pixels. quads: of one output. */
 static void count_panel(struct mafat_counting *c, int filters, double rows, int cols,
                         struct quads quads)
 {
@@ -72,9 +75,9 @@ void mafat_count_integers(struct mafat_counting *c, double blocks)
   }
 }
 
-/* Cost of an output: its products, each of which takes a pair of rows, and the columns of inputs
- * that are assembled for them. In windows that are 3 columns wide, outputs in whole vectors
- * (`whole`) share the assembled columns of their neighbours. */
+/* Returns the cost of one output: of its products, where one instruction handles a pair of window
+ * rows, and of assembling columns of inputs for them. In windows that are 3 columns wide,
+ * neighboring outputs share assembled columns, but only in whole vectors of channels (`whole`). */
 static double depthwise_work(const struct mafat_layer *l, int lanes, bool whole)
 {
   enum { WIDE = 16, COLUMN = 2, ALONE = 4 };

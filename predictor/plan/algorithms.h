@@ -1,6 +1,7 @@
-/* Chooses the algorithm of each convolution of a plan: that of the options, unless the spec of the
- * group names another (spec.h). Called by predictor/planning (lay.c, planning.c) and
- * search/best/proposer.c. Allocates from the plan's or the choice's heap. */
+/* Chooses the algorithm (direct or Winograd) of each convolution of a plan: that of the plan's
+ * options, unless the spec of the group names another (spec.h). Called by predictor/planning
+ * (lay.c, planning.c) and search/best/proposer.c. Allocates from the plan's or the choice's
+ * heap. */
 #ifndef MAFAT_PREDICTOR_PLAN_ALGORITHMS_H
 #define MAFAT_PREDICTOR_PLAN_ALGORITHMS_H
 
@@ -11,9 +12,9 @@
 int mafat_algorithms_default(struct mafat_plan *plan, const struct mafat_network *n,
                              const enum mafat_algorithm *chosen);
 
-/* Applies the spec's word for `algorithm` to a group with these layers (ascending). Returns
- * MAFAT_EINVAL if the word names a layer that is not in the group, or a single layer that cannot
- * use the algorithm. */
+/* Applies the spec's word for `algorithm` (such as winograd2,4) to a group with these layers
+ * (ascending). Returns MAFAT_EINVAL if the word names a layer that is not in the group, or names
+ * singly a layer that cannot use the algorithm; in a range such layers are skipped. */
 int mafat_algorithms_apply(struct mafat_plan *plan, const struct mafat_network *n,
                            const int *layers, int n_layers, enum mafat_algorithm algorithm,
                            const struct mafat_algorithm_word *word, struct mafat_diagnostic *d);
@@ -28,8 +29,8 @@ struct mafat_algorithm_choice {
   struct mafat_heap *heap;                /* heap for the words */
 };
 
-/* Fills the group's words, which are empty on entry, for those layers whose algorithm differs from
- * the default of the options. Returns MAFAT_ENOMEM if out of memory. */
+/* Fills in the group's words (group->algorithms, empty before the call) for the layers whose
+ * algorithm differs from the default of the options. Returns MAFAT_ENOMEM if out of memory. */
 int mafat_algorithms_words(const struct mafat_algorithm_choice *choice,
                            struct mafat_group_spec *group);
 

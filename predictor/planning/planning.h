@@ -1,6 +1,7 @@
 /* Makes a plan from a network, options, and a spec or a spec's text; and makes a spec from a plan.
- * Called by api/, search/, predictor/transfers/prices.c and runner/calibrate. Allocates from the
- * options' heap. The caller frees plans by mafat_plan_close and specs by mafat_spec_close. */
+ * Called by api/, search/, predictor/transfers/prices.c, runner/calibrate and experiments/.
+ * Allocates from the options' heap. The caller frees plans by mafat_plan_close and specs by
+ * mafat_spec_close. */
 #ifndef MAFAT_PREDICTOR_PLANNING_PLANNING_H
 #define MAFAT_PREDICTOR_PLANNING_PLANNING_H
 
@@ -17,12 +18,12 @@ int mafat_plan_make(struct mafat_plan **out, const struct mafat_spec *spec,
 int mafat_plan_read(struct mafat_plan **out, const char *text,
                     const struct mafat_network *network, int n_layers,
                     const struct mafat_plan_options *options, struct mafat_diagnostic *d);
-/* Makes a plan of one group and one tile: layer by layer, whole maps. */
+/* Makes a plan of one group and one tile: layer by layer, each on whole maps. */
 int mafat_plan_untiled(struct mafat_plan **out, const struct mafat_network *network, int n_layers,
                        const struct mafat_plan_options *options, struct mafat_diagnostic *d);
 
 /* Makes the canonical spec of a plan, in the plan's heap. A plan made from this spec is the same.
- * The spec has the boundaries of balanced grids; the spec's text only has ":balanced".
+ * For a balanced grid, the spec has the boundaries of the tiles; its text only has ":balanced".
  * MAFAT_ENOMEM. */
 int mafat_plan_spec(struct mafat_spec **out, const struct mafat_plan *plan,
                     const struct mafat_network *network);

@@ -1,6 +1,7 @@
-/* Plans the scratch of parts, and chooses consecutive parts that use the same scratch buffer
- * (parts_scratch.h). Called by predictor/layout, and by parts_order.c for the sizes of scratch.
- * Allocates from the plan's heap. */
+/* Plans the scratch of a plan's parts (parts of layers, each computed in one step), and chooses
+ * runs: consecutive parts that use the same scratch buffer (parts_scratch.h). Called by
+ * predictor/layout, and by parts_order.c for the sizes of scratch. Allocates from the plan's heap;
+ * mafat_parts_scratch_close frees it. */
 #include "predictor/schedule/parts_scratch.h"
 
 #include "base/part.h"
@@ -44,7 +45,7 @@ static int grow(struct scratch_maker *m)
   return MAFAT_OK;
 }
 
-/* Sets *record to the number of the layer's record that equals *s. Adds the record if there is
+/* Sets *record to the index of the layer's record that equals *s. Adds such a record if there is
  * none. */
 static int find_record(struct scratch_maker *m, int layer, const struct mafat_scratch *s,
                        int *record)
@@ -80,8 +81,9 @@ static int find_records(struct scratch_maker *m)
 
 /* ---- runs ---- */
 
-/* Adds a part at `position` in time to the last run, if that ends just before it and needs the same
- * number of bytes; else to a new run. A part without scratch gets no run. */
+/* Adds a part at `position` in the execution order to the last run, if that run ends at the
+ * position before and needs the same number of bytes; else to a new run. A part without scratch
+ * gets no run. */
 static int add_part(struct mafat_parts_scratch *s, int part, int position, int n_workers)
 {
   struct mafat_scratch_run *last = s->n_runs ? &s->runs[s->n_runs - 1] : NULL;
@@ -164,8 +166,9 @@ static size_t most_alive(const size_t *live, int from, int until)
 void mafat_parts_scratch_join(struct mafat_parts_scratch *s, int n_parts, const size_t *live,
                               int n_times)
 {
-  /* peak: greatest number of bytes at any time before runs are merged; beside: greatest value of
-   * `live` during the last run of the new list */
+  /* The part at position p is computed at the times 2 p and 2 p + 1. peak: greatest number of bytes
+   * in use at any time before runs are merged; beside: greatest value of `live` during the last run
+   * of the new list */
   size_t peak = most_alive(live, 0, n_times), beside = 0;
   int n = 0;
   for (int i = 0; i < s->n_runs; i++)

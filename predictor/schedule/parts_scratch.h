@@ -1,6 +1,7 @@
-/* Scratch of parts: its size, and which parts use the same buffer. Consecutive parts that use one
- * buffer, one after the other, are a run. The buffer exists only during the run. Called by
- * parts_order.c and predictor/layout. Allocates from the plan's heap. */
+/* Scratch of the parts into which a plan may split layers (plan/partition.h): its size, and which
+ * parts use the same buffer. Consecutive parts that use one buffer, one after the other, are a run.
+ * The buffer exists only during the run. Called by parts_order.c and predictor/layout. Allocates
+ * from the plan's heap. */
 #ifndef MAFAT_PREDICTOR_PARTS_SCRATCH_H
 #define MAFAT_PREDICTOR_PARTS_SCRATCH_H
 
@@ -10,11 +11,11 @@
 
 struct mafat_scratch_run {
   size_t bytes;    /* bytes of the buffer: the most that one of the parts needs */
-  int first, last; /* positions in time of the first and of the last part */
+  int first, last; /* positions in the execution order of the first and of the last part */
 };
 
 struct mafat_parts_scratch {
-  struct mafat_scratch *records; /* (n_records) of each layer, the different records of its parts */
+  struct mafat_scratch *records; /* (n_records) a layer's parts with equal scratch share a record */
   int n_records;
   int *record_of, *run_of;       /* [part in plan->parts]: index of its record; index of its run;
                                     -1: none */

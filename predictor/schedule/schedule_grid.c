@@ -1,12 +1,14 @@
 /* Generates the steps of a group in tiles: all layers of one tile, then all layers of the next
  * tile. From the group's last layer back to its first, it finds which box of each layer the tile
- * needs. Called by schedule.c through mafat_generator_grid; mafat_schedule_tile_boxes by predictor/
- * (cost, planning) and search/least/grouping.c. Allocates its state from the plan's heap. */
+ * needs. Called by schedule.c through mafat_generator_grid. predictor/cost, predictor/planning and
+ * search/least/grouping.c call mafat_schedule_tile_boxes. Allocates its state from the plan's
+ * heap. */
 #include "predictor/schedule/schedule.h"
 
 #include "predictor/plan/fusion.h"
 
-/* Extends the boxes of the group's layers so that they cover all that box `b` of layer l reads. */
+/* Extends the boxes of the group's layers so that they contain everything that layer l reads to
+ * compute its output in box `b`. */
 static void need_reads(const struct mafat_schedule *s, int group, int l, struct mafat_box b,
                        struct mafat_box *boxes)
 {
@@ -28,9 +30,10 @@ static void need_reads(const struct mafat_schedule *s, int group, int l, struct 
   }
 }
 
-/* Box of layer l's output that tile (ty, tx) computes: the box `wanted`, which later layers of this
- * tile read, extended by the tile's share of the map if the map is used outside the group, and then
- * to whole Winograd tiles. The whole map if the layer cannot be tiled. */
+/* Returns the box of layer l's output that is computed for tile (ty, tx). It begins with `wanted`,
+ * the box that later layers of this tile read. If the map is used outside the group, the tile's
+ * share of the map is added. The result is rounded out to whole Winograd tiles. It is the whole map
+ * if the layer cannot be tiled. */
 static struct mafat_box tile_box(const struct mafat_schedule *s, const struct mafat_group *g, int l,
                                  int ty, int tx, struct mafat_box wanted)
 {

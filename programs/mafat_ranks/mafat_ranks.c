@@ -1,7 +1,8 @@
-/* run_inference on several devices: mpirun -n 2 mafat_ranks ARGUMENT... All ranks have the same
- * arguments, which are those of run_inference. Rank 0 reads pictures and prints results. The other
- * ranks compute their parts of the plan, with their parts of the weights. Forks before it opens
- * MPI: the parent waits for the child and reports its end (guard.h). */
+/* Program: run_inference on several devices, started by mpirun -n 2 mafat_ranks ARGUMENT... All
+ * ranks get the same arguments: those of run_inference and a few of mafat_ranks alone. Rank 0 reads
+ * pictures and prints results. The other ranks compute their parts of the plan, with their parts of
+ * the weights. Forks before it opens MPI: the parent waits for the child and reports how it ended
+ * (guard.h). */
 #include "runner/os/process.h"
 #include "api/model.h"
 #include "programs/mafat_ranks/guard.h"
@@ -49,7 +50,8 @@ static int serve(struct mafat_mpi *mpi, const struct mafat_rank_link *link, int 
   enum mafat_mpi_word word;
   s.link = link;
   mafat_options_defaults(&s.options, MAFAT_RANKS);
-  int bad = mafat_options_read(&s.options, argc, argv, &s.d), code = bad; /* rank 0 reports it */
+  /* rank 0 reads the same arguments and reports their error */
+  int bad = mafat_options_read(&s.options, argc, argv, &s.d), code = bad;
   s.options.quiet = true;
   while ((word = mafat_mpi_listen(mpi)) != MAFAT_MPI_END) {
     if (word == MAFAT_MPI_OPEN) code = open_model(&s, bad);
@@ -110,7 +112,7 @@ static int say_alone(const char *text, int status)
   return status;
 }
 
-/* Gives each rank a budget, once the number of ranks is known. */
+/* Copies a single budget to all ranks, and checks that budgets and speeds are as many as ranks. */
 static int spread(struct mafat_options *own, int n_ranks, struct mafat_diagnostic *d)
 {
   struct mafat_option_sizes *budgets = &own->budgets;

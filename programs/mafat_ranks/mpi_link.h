@@ -1,5 +1,6 @@
-/* Implements the rank link (api/rank_link.h) by MPI messages. Only mpi_link.c and mpi_watch.c call
- * MPI. Opening allocates and starts the watch thread (mpi_watch.h). Included by mafat_ranks.c. */
+/* Implements the rank link, by which the ranks of a model exchange data (api/rank_link.h), with MPI
+ * messages. Only mpi_link.c and mpi_watch.c call MPI. Opening allocates and starts the watch thread
+ * (mpi_watch.h); mafat_mpi_close ends both. Included by mafat_ranks.c. */
 #ifndef MAFAT_PROGRAM_MPI_LINK_H
 #define MAFAT_PROGRAM_MPI_LINK_H
 
@@ -22,9 +23,9 @@ void mafat_mpi_run_ahead(struct mafat_mpi *mpi, struct mafat_rank_link *link);
 /* Commands of rank 0 to all ranks. */
 enum mafat_mpi_word { MAFAT_MPI_END, MAFAT_MPI_OPEN, MAFAT_MPI_RUN };
 
-/* Other ranks: waits for the next command. */
+/* Waits for the next command of rank 0. Called by the other ranks. */
 enum mafat_mpi_word mafat_mpi_listen(struct mafat_mpi *mpi);
-/* Rank 0: sends the command MAFAT_MPI_END. */
+/* Sends the command MAFAT_MPI_END. Called by rank 0. */
 void mafat_mpi_end(struct mafat_mpi *mpi);
 
 /* Prints one line on standard error, with this rank's number and host. */

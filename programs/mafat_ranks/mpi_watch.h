@@ -19,8 +19,8 @@ struct mafat_mpi_watch *mafat_mpi_watch_open(double seconds);
 /* Ends the watch; called by all ranks. Waits until all have called it. */
 void mafat_mpi_watch_close(struct mafat_mpi_watch **watch);
 
-/* Says what the watched thread does. rests true: it waits for other ranks, so that its lack of
- * progress is no fault; false, as at opening: it computes. */
+/* Called by the watched thread when its state changes. rests true: it waits for other ranks, so its
+ * lack of progress is no fault; false, the state after opening: it computes. */
 void mafat_mpi_watch_rests(struct mafat_mpi_watch *watch, bool rests);
 
 #endif

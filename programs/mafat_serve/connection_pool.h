@@ -1,7 +1,6 @@
 /* State that all connections share: how many there are, the memory for bodies, and counters. Only
  * the thread of connections uses it; the main thread sets some members before that thread starts.
- * Allocates nothing.
- * Included by connection.h and server.h. */
+ * Allocates nothing. Included by connection.h and server.h. */
 #ifndef MAFAT_PROGRAM_SERVE_CONNECTION_POOL_H
 #define MAFAT_PROGRAM_SERVE_CONNECTION_POOL_H
 
@@ -29,12 +28,15 @@ struct mafat_connection_pool {
   struct mafat_job_queue *job_queue;
   const char *token; /* required of callers; NULL: none */
   float thresh, nms; /* defaults of requests */
-  double timeout_ms, wait_ms;
+  double timeout_ms; /* limit for receiving a request, and for sending an answer */
+  double wait_ms;    /* longest time that a request may wait for memory or for its turn */
   size_t budget_bytes, charge_bytes; /* memory budget; predicted memory charge */
-  int n_held, n_spare;
+  int n_held, n_spare; /* open connections, at most MAFAT_POOL_HELD and MAFAT_POOL_SPARE */
   bool ends;         /* no further requests are accepted */
   struct mafat_room room;
   int n_queued;      /* connections that wait for memory */
+  /* counters: answers by status; connections accepted, closed to make space for others (evicted),
+   * ended during a request (lost); bytes of bodies received */
   uint64_t answers[MAFAT_POOL_STATUSES], accepted, evicted, lost, body_bytes;
 };
 

@@ -1,18 +1,19 @@
-/* Random weights for a network: uniform with He's scale, sqrt(6 / fan-in), corrected by an estimate
- * of the magnitude of the layer's inputs (energy), so that activations neither grow nor vanish at
- * any depth. Allocates. Included by like.c and make_weights.c. */
+/* Random weights for a network: uniform with He's limit, sqrt(6 / fan-in), where fan-in is the
+ * number of inputs of one output. The limit is corrected by an estimate of the magnitude of the
+ * layer's inputs (energy), so that activations neither grow nor vanish at any depth. Allocates.
+ * Included by like.c and make_weights.c. */
 #ifndef MAFAT_PROGRAMS_MAKE_WEIGHTS_RECIPE_H
 #define MAFAT_PROGRAMS_MAKE_WEIGHTS_RECIPE_H
 
 #include "network/network.h"
 
-/* Random weights of one operator. Recipes are in an array by tensor number. */
+/* How to draw the weights of one layer. Recipes are in an array by tensor number. */
 struct recipe {
   float energy;  /* estimated mean square of the layer's outputs */
   float limit;   /* weights are uniform in [-limit, limit] */
-  float branch;  /* factor of the layer's biases and scales (without scales: weights): below 1 for
-                    the last convolution of a shortcut's branch, else 1 */
-  int head;      /* detection head that the operator feeds; -1: none */
+  float branch;  /* factor of the layer's biases and scales; if it has no scales, of its biases and
+                    weights. Below 1 for the last convolution of a shortcut's branch, else 1 */
+  int head;      /* layer number of the detection head that reads the output; -1: none */
 };
 
 /* Factor of the weights, and bias, of a filter that feeds a detection head. */

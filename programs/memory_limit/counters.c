@@ -1,4 +1,6 @@
-/* Reads the counters of cgroups, processes and the system. Called by watch.c. */
+/* Reads the counters of cgroups (with libcgroup), processes (/proc) and the system (libproc2).
+ * Called by watch.c. The counters_system functions keep a libproc2 handle until
+ * counters_system_close. */
 #include "programs/memory_limit/counters.h"
 
 #include <ctype.h>
@@ -37,7 +39,7 @@ static void read_stat(const struct limit_group *g, const struct counter_line *li
   if (handle) cgroup_read_stats_end(&handle);
 }
 
-/* Reads lines of another file with a name and a number a line. */
+/* Reads values of another file, whose lines are a name and a number. */
 static void read_lines(const struct limit_group *g, const char *file,
                        const struct counter_line *lines, size_t n_lines)
 {
@@ -75,9 +77,10 @@ void counters_memory(const struct limit_group *g, struct group_memory *m)
   if (!v1) m->swap_bytes = read_number(g, "memory.swap.current");
 }
 
-/* Estimates the swap peak: the peak of memory and swap together, minus the peak of memory. Returns
- * 0 if that is at most a batch for each processor, by which v1's two peaks can be too high: v1
- * charges pages in batches, and counts refused charges, too. */
+/* Estimates the swap peak of a v1 cgroup: the peak of memory and swap together, minus the peak of
+ * memory. v1 charges pages in batches for each processor, and its peaks include refused charges. So
+ * both peaks can be too high, by up to one batch for each processor. If the difference is not
+ * greater than that, returns 0. */
 static int64_t swap_peak_v1(const struct limit_group *g, int64_t peak_bytes)
 {
   int64_t both = read_number(g, "memory.memsw.max_usage_in_bytes");
@@ -86,8 +89,9 @@ static int64_t swap_peak_v1(const struct limit_group *g, int64_t peak_bytes)
   return both - peak_bytes > batch ? both - peak_bytes : 0;
 }
 
-/* Number of times that the limit of memory, or that of memory plus swap, was hit. If both limits
- * are equal, the second one is hit, but newer kernels count only hits of the first. */
+/* Returns how many times the limit of memory, or the limit of memory plus swap, was hit. If both
+ * limits are equal, the limit of memory plus swap is hit, but newer kernels count that as a hit of
+ * the limit of memory. */
 static int64_t limit_hits_v1(const struct limit_group *g)
 {
   int64_t memory = read_number(g, "memory.failcnt"), both = read_number(g, "memory.memsw.failcnt");

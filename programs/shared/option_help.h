@@ -1,5 +1,5 @@
-/* Prints --help and --help=all from the rows of options.def on standard output. The includer
- * defines which section of options.def it prints. Never executed in runs of models. Included by
+/* Prints --help and --help=all from the rows of options.def on standard output. The including file
+ * defines which section of options.def it prints. Never called while a model runs. Included by
  * programs/annotate/annotate.c, programs/make_weights/make_weights.c,
  * programs/pack_weights/pack_weights.c and programs/run_inference/help.c. */
 #ifndef MAFAT_PROGRAMS_OPTION_HELP_H
@@ -44,7 +44,7 @@ static inline void option_help_print(const struct option_entry *e, int column)
   if (e->variable) printf("%*sdefault: the environment's %s\n", column, "", e->variable);
 }
 
-/* Prints the words of a text from this column on, in as many lines as they need. */
+/* Prints a text, wrapped at OPTION_HELP_WIDTH, with `column` spaces before each line. */
 static inline void option_help_wrap(const char *text, int column)
 {
   int at = 0;

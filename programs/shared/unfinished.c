@@ -1,6 +1,7 @@
-/* Writes files under a temporary name until they are complete. Called by programs/annotate,
- * programs/make_weights, programs/pack_weights and programs/run_inference. Creates, renames and
- * removes files, and handles signals; the file's names are static variables. */
+/* Creates a file under a temporary name and renames it when it is complete. Called by
+ * programs/annotate, programs/make_weights, programs/pack_weights and programs/run_inference.
+ * Creates, renames and removes files, and handles signals; the file's names are static variables,
+ * so a program can have only one unfinished file at a time. */
 #include "programs/shared/unfinished.h"
 
 #include "programs/shared/streams.h"
@@ -20,11 +21,12 @@
 static char temporary[PATH_MAX], own[PATH_MAX]; /* temporary and final name of the file */
 static volatile sig_atomic_t unfinished; /* true while the temporary file exists */
 
+/* signals that end the program */
 static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
 enum { N_ENDS = sizeof ends / sizeof *ends };
 
-/* Signal handler: removes the file and ends the process by the same signal, because shells look
- * at it. */
+/* Signal handler: removes the file and ends the process by the same signal, because shells check
+ * which signal ended a command. */
 static void give_up(int number)
 {
   if (unfinished) unlink(temporary);
@@ -47,9 +49,9 @@ void mafat_unfinished_remember(const char *path)
   unfinished = *path != '\0';
 }
 
-/* Creates a file whose name ends in n random letters and did not exist. The letters are written
- * to `capacity`, which is the end of `name`. The file gets its final permissions at once, so the
- * sandbox need not allow changing them (chmod could change those of any file). */
+/* Creates a new file whose name ends in n random letters. Writes the letters to `capacity`, the
+ * last n bytes of `name`. The file gets its final permissions at once, so the sandbox need not
+ * allow chmod, which could change the permissions of any file. */
 static int create_anew(char *name, char *capacity, size_t n)
 {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345"; /* 32 letters and digits */
@@ -64,7 +66,8 @@ static int create_anew(char *name, char *capacity, size_t n)
   return -1;
 }
 
-/* Creates the file while signals are blocked, so that their handler always knows its name. */
+/* Creates the file while signals are blocked, so that the signal handler always knows the file's
+ * name. */
 static int create(char *name, char *capacity, size_t n)
 {
   sigset_t waiting, before;

@@ -1,9 +1,9 @@
 /* Float kernels without sums over channels: pooling, blends, scaling, softmax. Memory bounds their
- * speed. Included by bodies.h; called by kinds in runner/engine/kinds through struct mafat_kernels.
- * Touches only its arguments. */
+ * speed. Included by bodies.h, which is compiled for each level; called by kinds in
+ * runner/engine/kinds through struct mafat_kernels. Touches only its arguments. */
 
-/* The part of a window that is inside the map: rows, and columns from x0 to before x1, each
- * `apart`-th. */
+/* The part of a window that is inside the map: n_rows rows, and columns x0, x0 + apart, ... below
+ * x1. */
 struct pool_window {
   const float *const *rows;
   int n_rows, x0, x1, apart;
@@ -71,7 +71,7 @@ static void avgpool(const struct mafat_pool_call *c)
   pool(c, true);
 }
 
-/* Blends that have loops of their own; the others share one. */
+/* Loops for blends: copying and adding have their own, all other blends share one. */
 enum blend_loop { BLEND_COPY, BLEND_ADD, BLEND_OTHER };
 
 INLINE vec blend_vector(const struct mafat_blend_call *c, const float *x, const float *z, int n,
@@ -109,7 +109,7 @@ INLINE void blend_vectors(const struct mafat_blend_call *c, const float *x, cons
     vec_store_n(y + i * VECTOR_LANES, v[i], i + 1 < COUNT ? VECTOR_LANES : n);
 }
 
-/* Blends pixels of n floats. The call says how far apart pixels are. */
+/* Blends n_pixels pixels of n floats each, whose distances are in the call. */
 INLINE void blend_pixels(const struct mafat_blend_call *c, int n_pixels, int n,
                          const enum blend_loop LOOP)
 {

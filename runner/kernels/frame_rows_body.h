@@ -59,6 +59,7 @@ INLINE int16_t colour_share(int16_t value, int16_t share)
   return (int16_t)((int32_t)value * share >> 16);
 }
 
+/* Rounds down a pixel value, given in sixteenths, and clamps it to 0 to 255. */
 INLINE uint8_t colour_byte(int16_t sixteenths)
 {
   enum { MOST = 16 * 256 - 1 };
@@ -77,8 +78,9 @@ INLINE void colour_weave(const uint8_t *restrict red, const uint8_t *restrict gr
   }
 }
 
-/* Converts COLOUR_RUN pixels; two neighbors share chroma. HALF_AND_FLOORS rounds to the nearest and
- * makes up for three products that are rounded down. */
+/* Converts COLOUR_RUN pixels; two neighbors share chroma. Values are in sixteenths. Adding
+ * HALF_AND_FLOORS, 8 + 1, makes colour_byte round to the nearest; the 1 makes up for the up to
+ * three products that were rounded down. */
 static __attribute__((noinline)) void colour_run(const struct mafat_colour_rule *rule,
                                                  const uint8_t *restrict luma,
                                                  const uint8_t *restrict u,
@@ -105,7 +107,7 @@ static __attribute__((noinline)) void colour_run(const struct mafat_colour_rule 
   colour_weave(planes[0], planes[1], planes[2], rgb);
 }
 
-/* Returns n bytes of `from`, each step-th. They are copied to `to`, unless step is 1. */
+/* Returns n bytes of `from`, `step` bytes apart. They are copied to `to`, unless step is 1. */
 INLINE const uint8_t *colour_gather(const uint8_t *restrict from, int step, uint8_t *restrict to,
                                     int n)
 {

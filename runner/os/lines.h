@@ -1,7 +1,8 @@
-/* Reads small system files line by line through a stack buffer. It is used between runs, so it
- * needs little stack (touched stack stays resident) and truncates long lines. It calls only C
- * library functions that runs need anyway (runner/os/parts.def): the code of another one could make
- * 64 KB of the program resident. Opens and closes descriptors. Included by runner/os. */
+/* Reads small system files (/proc, cgroups) line by line through a stack buffer. It is used between
+ * runs, so it needs little stack (touched stack stays resident) and truncates long lines. It calls
+ * only C library functions that runs need anyway (runner/os/parts.def), because calling another
+ * function could make 64 KB more of the program's code resident. Opens and closes descriptors.
+ * Included by runner/os. */
 #ifndef MAFAT_RUNNER_OS_LINES_H
 #define MAFAT_RUNNER_OS_LINES_H
 

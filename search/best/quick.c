@@ -10,15 +10,16 @@
 
 #include <math.h>
 
-enum { MOST_LAID_OUT = 6 }; /* proposals that are compared */
+enum { MOST_LAID_OUT = 6 }; /* greatest number of proposals that are compared */
 
-static const double NEAR = 1.15;    /* most estimated time of a proposal, relative to the fastest */
-static const double SLOWER = 1.005; /* relative time up to which fewer bytes are preferred */
+static const double NEAR = 1.15; /* most estimated time of a proposal, relative to the fastest */
+/* most time of a candidate, relative to the fastest, with which it is preferred for fewer bytes */
+static const double SLOWER = 1.005;
 
 struct quick {
-  struct mafat_search_request request; /* its options are the member `options` */
+  struct mafat_search_request request; /* copy of the caller's; request.options = &options */
   struct mafat_plan_options options;
-  enum mafat_algorithm *algorithms; /* [layer]: fastest on whole maps; NULL: no choice */
+  enum mafat_algorithm *algorithms; /* [layer]: fastest on whole maps; NULL: no layer has several */
   struct mafat_front *tried;        /* candidates; their offsets are not assigned yet */
   struct mafat_diagnostic *d;
 };
@@ -62,7 +63,8 @@ static int add_cut(struct quick *q, struct mafat_cut cut)
   return mafat_front_add(q->tried, &q->request, &spec, q->d);
 }
 
-/* Index of the fastest candidate; among those nearly as fast, the one of fewest bytes. -1: none. */
+/* Among the candidates that fit the budget and take at most `slower` times the time of the fastest
+ * of them, finds the index of the one with the fewest bytes. -1: none fits. */
 static int find_fastest(const struct quick *q, double slower)
 {
   const struct mafat_candidate *list = q->tried->list;
@@ -89,7 +91,8 @@ static int add_depthwise(struct quick *q)
   return code;
 }
 
-/* Proposes the fastest sequence and smaller ones that are about as fast. All weights are kept. */
+/* Adds candidates: the fastest sequence of groups that the proposer finds, and sequences for
+ * smaller arenas that take at most NEAR times its time. All weights are kept in memory. */
 static int try_few(struct quick *q)
 {
   static const int rows[] = {2, 4, 6, 16};
@@ -110,8 +113,8 @@ static int try_few(struct quick *q)
 
 /* ---- search ---- */
 
-/* Assigns offsets to the fastest candidates, one by one, until one still fits. Moves it to the
- * Pareto front. */
+/* Assigns offsets to the buffers of the fastest candidate, then of the next, until one still fits
+ * the budget. Moves it to the Pareto front. */
 static int take(struct quick *q, struct mafat_front *front)
 {
   for (int best; (best = find_fastest(q, SLOWER)) >= 0;) {

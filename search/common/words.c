@@ -1,6 +1,6 @@
-/* Parses the words of searches: "beam=8,cells=2,43,measure". Does not use strtod, because the
- * decimal point of strtod depends on the locale. Called by search/searches.c, search/fdt,
- * search/greedy, search/motes, search/separable and api/choose.c. Allocates nothing. */
+/* Parses the words of searches, their parameters: "beam=8,cells=2,43,measure". Does not use strtod,
+ * because the decimal point of strtod depends on the locale. Called by search/searches.c,
+ * search/fdt, search/greedy, search/motes, search/separable and api/choose.c. Allocates nothing. */
 #include "search/common/search.h"
 
 #include <ctype.h>

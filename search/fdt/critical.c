@@ -1,5 +1,6 @@
-/* Moves buffers to lower offsets, and finds the critical buffers (critical.h). Called by search/fdt
- * (placing.c, fdt.c). Temporary memory is in the caller's heap. */
+/* Moves buffers to lower offsets, and finds the critical buffers: those that decide how large a
+ * layout is (critical.h). Called by search/fdt (placing.c, fdt.c). Temporary memory is in the
+ * caller's heap. */
 #include "search/fdt/critical.h"
 
 #include "base/error.h"
@@ -33,8 +34,8 @@ static int by_size(const void *a, const void *b)
 
 /* ---- moving down ---- */
 
-/* Moves e down to the highest end of those of the n buffers `below` that are in use at the same
- * time as e. */
+/* Moves e down until it touches one of the n buffers `below` that is in use at the same time as e,
+ * or offset 0. */
 static void fall(struct mafat_allocation *e, const struct mafat_allocation *const *below, int n)
 {
   size_t size = e->end - e->begin, at = 0;
@@ -66,10 +67,11 @@ int mafat_allocations_settle(size_t *total, struct mafat_allocation *extents, in
 /* ---- chains ---- */
 
 struct chains {
-  /* (n) each: the buffers; the same sorted by ascending begin; by ascending end */
+  /* extents: the n buffers; begins, ends: pointers to them, sorted by ascending begin and by
+   * ascending end. Zero-sized buffers are in no chain. */
   const struct mafat_allocation *extents, **begins, **ends;
-  /* [extent]: buffers that lie directly on each other reach from this one up to the end of the
-   * layout; from this one down to offset 0 */
+  /* [extent]: true if buffers that touch each other lead from this buffer up to the end of the
+   * layout (above), or from it down to offset 0 (below). A chain does both. */
   bool *above, *below;
   int n;
 };
@@ -103,8 +105,9 @@ static void find_below(struct chains *c)
   }
 }
 
-/* For the narrow rule: removes each buffer that some chain does not contain. That chain has a
- * buffer whose range of offsets overlaps with that of the removed one. */
+/* For the narrow rule (MAFAT_CRITICAL_ALONE): keeps only buffers that all chains contain. A chain
+ * without some buffer has another buffer at the same offsets, so a buffer is removed if its range
+ * of offsets overlaps with that of another buffer of a chain. */
 static void keep_lonely(struct chains *c)
 {
   size_t highest = 0;

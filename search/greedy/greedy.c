@@ -1,6 +1,7 @@
 /* The search "greedy": Algorithm 2 of the MAFAT paper (Farley and Gerstlauer 2021) with the paper's
- * memory formula. Called by api/choose.c, directly and through search/searches.c. Allocates plans
- * to compare them, and frees them; the caller closes the spec that is chosen. */
+ * memory formula. It compares plans with one group of tiles, and with two groups: layers [0, CUT)
+ * and the rest. Called by api/choose.c, directly and through search/searches.c. Allocates plans to
+ * compare them, and frees them; the caller closes the spec that is chosen. */
 #include "search/greedy/greedy.h"
 
 #include "predictor/planning/planning.h"
@@ -30,7 +31,7 @@ static bool is_papers(const struct mafat_network *n, int n_layers)
   return true;
 }
 
-/* Returns the next smaller cut: after the nearest maxpool in front of `cut`, at least `least`;
+/* Returns the greatest cut below `cut` that is directly after a maxpool and at least `least`;
  * NO_MORE: there is none. */
 static int next_cut(const struct mafat_network *n, int cut, int least)
 {

@@ -1,8 +1,8 @@
 /* Reduces the arena of a plan by hill climbing, among plans that keep all weights and compute
- * nothing twice. The front has one plan, the best so far. A plan is better if its arena is smaller
- * or, if the arenas have equally many bytes, if it is faster. Included by search/best/best.c and
- * search/least/grouping.c. Temporary memory is in request->options->heap, the plan in the front's
- * heap. All functions return MAFAT_OK or MAFAT_ENOMEM. */
+ * nothing twice. The list of candidates, `front`, has one plan, the best so far. A plan is better
+ * if its arena is smaller or, if the arenas have equally many bytes, if it is faster. Included by
+ * search/best/best.c and search/least/grouping.c. Temporary memory is in request->options->heap,
+ * the plan in the front's heap. All functions return MAFAT_OK or MAFAT_ENOMEM. */
 #ifndef MAFAT_SEARCH_LEAST_LEAST_H
 #define MAFAT_SEARCH_LEAST_LEAST_H
 
@@ -13,12 +13,13 @@
 int mafat_least_take(struct mafat_front *front, const struct mafat_search_request *request,
                      const struct mafat_spec *spec, struct mafat_diagnostic *d);
 
-/* Changes the groups of the front's plan until no change reduces its arena. */
+/* Changes groups of the front's plan, beginning with the one that has the most live bytes, until no
+ * change reduces the plan's arena. */
 int mafat_least_refine(struct mafat_front *front, const struct mafat_search_request *request,
                        struct mafat_diagnostic *d);
 
-/* Like mafat_least_refine, but changes not only the group with the most live bytes. In turns, it
- * changes the group whose buffer is at the end of the arena. This is slower, so it comes last. */
+/* Like mafat_least_refine, but alternately also changes the group whose buffer is at the end of the
+ * arena. This is slower, so it is called last. */
 int mafat_least_lower(struct mafat_front *front, const struct mafat_search_request *request,
                       struct mafat_diagnostic *d);
 

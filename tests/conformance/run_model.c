@@ -1,5 +1,5 @@
 /* Imports a conformance model, plans and runs it, and compares its outputs with the expected
- * ones. Called by onnx_nodes.c. Reads the model's data files. */
+ * ones. Called by onnx_nodes.c. Reads the model's data files; allocates on the heap and frees. */
 #include "tests/conformance/run_model.h"
 
 #include "formats/onnx/import.h"
@@ -23,7 +23,8 @@ static int bind(struct node_trial *t, int input, struct mafat_diagnostic *d)
   return code;
 }
 
-/* Number to add to an integer of the file to get the executor's, which is always unsigned. */
+/* Returns the number that is added to an integer of the file to get the executor's integer, which
+ * is always unsigned. */
 static int offset_of(const struct mafat_quantization *q)
 {
   return q->is_signed ? MAFAT_SIGNED_TO_BYTE : 0;

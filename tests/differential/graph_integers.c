@@ -1,6 +1,7 @@
-/* Chooses the quantization of each map of a random graph. The range covers most of a map's
- * values, but not all, so that some values are clamped. Called by random_graphs.c, graph_onnx.c
- * and graph_tflite.c. Touches only its arguments. */
+/* Chooses the quantization of each map of a random graph, and bounds the differences that other
+ * programs may find. The range of a quantized map contains most of the map's values, but not all,
+ * so that some values are clamped. Called by random_graphs.c, graph_onnx.c and graph_tflite.c.
+ * Touches only its arguments. */
 #include "tests/differential/graph.h"
 
 #include <math.h>
@@ -95,7 +96,8 @@ static struct range range_of(const struct random_graph *g, const struct graph_no
   }
 }
 
-/* Limits a range to the values of a fused activation, a number of TFLite's schema; 0: none. */
+/* Limits a range to the outputs of a fused activation. fused: the activation's number in TFLite's
+ * schema, 0 to 3; 0: none. */
 static struct range clamp_range(struct range r, int fused)
 {
   const struct range kept[] = {
@@ -161,7 +163,7 @@ static double gain(const struct random_graph *g, const struct graph_numbers *num
   case GRAPH_TRANSPOSED:
   case GRAPH_MATMUL_CONSTANT:
   case GRAPH_DENSE:
-    return 2; /* a row of weights is below 1.7 / sqrt(count), and few inputs differ */
+    return 2; /* weights of a filter are below 1.7 / sqrt(their number), and few inputs differ */
   case GRAPH_MUL: return fmax(most_of(numbers[o->a]), most_of(numbers[o->b]));
   case GRAPH_MUL_CONSTANT:
   case GRAPH_HARD_SWISH: return 2;

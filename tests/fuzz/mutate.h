@@ -23,9 +23,9 @@ size_t mutate_flat(uint8_t *data, size_t n, size_t most, unsigned seed);
 /* ---- shared steps ---- */
 
 struct mutation {
-  uint8_t *data;
+  uint8_t *data; /* (n) bytes, in a buffer of `most` bytes */
   size_t n, most;
-  unsigned state;
+  unsigned state; /* of the random numbers; the seed at first */
 };
 
 /* A random number below `below`, which is at least 1. */

@@ -32,7 +32,7 @@ static void put_half(struct mutation *m, size_t at, uint16_t value)
   memcpy(m->data + at, &value, sizeof value);
 }
 
-/* Offsets of a table and of its vtable (list). */
+/* Byte offsets in the file of a table and of its vtable (list). */
 struct table {
   size_t at, list;
   unsigned n_fields;
@@ -51,8 +51,8 @@ static bool read_table(const struct mutation *m, size_t at, struct table *t)
   return true;
 }
 
-/* Lists the places that look like a table and that some word of the file may point to. Returns
- * their number. */
+/* Lists the places that look like a table and that some word of the file may point to: the word
+ * contains the distance to them. Returns their number. */
 static size_t list_tables(const struct mutation *m, struct table *tables)
 {
   size_t n = 0;
@@ -63,8 +63,8 @@ static size_t list_tables(const struct mutation *m, struct table *tables)
   return n;
 }
 
-/* Finds the offsets of a field's entry in the vtable and of the field. False: the field is
- * absent. */
+/* Sets *entry to the offset of a field's entry in the vtable, and *at to the offset of the field's
+ * value. False: the field is absent. */
 static bool find_field(const struct mutation *m, const struct table *t, unsigned number,
                        size_t *entry, size_t *at)
 {

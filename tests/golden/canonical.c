@@ -1,5 +1,6 @@
 /* Writes the texts whose hashes are the golden hashes: plan, steps, buffers, reads, costs. Called
- * by golden.c. A change of any format here changes the hashes. */
+ * by golden.c. A change of any format here changes the hashes. Writes to the caller's FILE;
+ * allocates on the heap and frees. */
 #include "tests/golden/canonical.h"
 
 #include "network/constant.h"
@@ -39,7 +40,8 @@ void golden_say(struct golden_text *text, const char *format, ...)
   put(text, line, (size_t)length);
 }
 
-/* The operator's index as text, or "input" if it has no number in the cfg. */
+/* Returns the operator's index as text, in the given buffer, or "input" if it has no number in the
+ * cfg. */
 static const char *name_of(const struct mafat_network *n, int operator, char capacity[12])
 {
   snprintf(capacity, 12, "%d", operator);

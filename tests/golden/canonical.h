@@ -1,7 +1,7 @@
 /* Writes everything that follows from a plan as text: layers by their numbers in the cfg, kinds
  * by name, bytes and rows as numbers. The text does not depend on struct layouts, enum values,
- * addresses or paths, so a changed text means changed behaviour. Included by canonical.c and
- * golden.c. */
+ * addresses or paths, so a changed text means changed behaviour. Writes to the caller's FILE.
+ * Included by canonical.c and golden.c. */
 #ifndef MAFAT_TESTS_GOLDEN_CANONICAL_H
 #define MAFAT_TESTS_GOLDEN_CANONICAL_H
 
@@ -19,7 +19,7 @@ enum golden_aspect {
   /* buffers with bytes, offsets and lifetimes; maps with their position in a buffer */
   GOLDEN_ARENA,
   GOLDEN_READS, /* reads of the weights file, in order; size of the ring buffer */
-  /* multiply-adds, predicted bytes without the process footprint, ms at built-in prices */
+  /* multiply-adds, predicted bytes without the process footprint, predicted ms */
   GOLDEN_COST,
   GOLDEN_N_ASPECTS
 };
@@ -36,7 +36,7 @@ struct golden_text {
 void golden_say(struct golden_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A plan, its network and layout, and the prices that predict its time. */
+/* A plan, its network and layout, and the calibration by which its time is predicted. */
 struct golden_case {
   const struct mafat_network *network;
   const struct mafat_plan *plan;

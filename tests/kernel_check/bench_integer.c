@@ -1,7 +1,8 @@
-/* --bench of integer convolutions: times each integer level and the float kernel of the same
- * layer in turn and takes the fastest run. A level's peak is that of float multiply-adds, times 4
- * if an instruction sums 4 products of bytes, or times 2 if it sums 2 products of 16-bit values,
- * since these instructions use the same execution units. Called by kernel_check.c. */
+/* --bench of integer convolutions: times each level of integer kernels (one for each instruction
+ * set), and the float kernel for the same layer, in turn, and takes the fastest run. A level's peak
+ * is that of float multiply-adds, times 4 if an instruction sums 4 products of bytes, or times 2 if
+ * it sums 2 products of 16-bit values, since these instructions use the same execution units.
+ * Allocates buffers, prints to standard output. Called by kernel_check.c. */
 #include "tests/kernel_check/bench.h"
 
 #include "base/blocks.h"
@@ -50,8 +51,8 @@ struct layer {
   int in_w, in_h, out_w, out_h, rows_per_call;
   uint8_t *in, *out;
   int8_t *weights;
-  uint16_t (*sorted)[SORTED_ROOM]; /* cache for `sorted` weights of each panel */
-  int32_t *finish; /* rows of bias, multiplier and shift, for each panel */
+  uint16_t (*sorted)[SORTED_ROOM]; /* [panel]: memory for mafat_integer_conv_call.sorted */
+  int32_t *finish; /* for each panel: MAFAT_PANEL biases, then the multipliers, then the shifts */
   struct mafat_integer_block_slice *block_slices;
   const uint8_t **in_rows; /* [block][row] */
   uint8_t *out_rows[2][MAX_ROWS];
@@ -73,7 +74,8 @@ static int block_channels(int c, int block)
 static struct mafat_integer_finish finish_of(const struct layer *l, int filter)
 {
   const int32_t *rows = l->finish + 3 * filter;
-  const bool positive = l->shape->filters >= l->shape->c; /* the others are linear */
+  /* as in MobileNet: layers with fewer filters than channels have no ReLU, so outputs are signed */
+  const bool positive = l->shape->filters >= l->shape->c;
   return (struct mafat_integer_finish){rows, rows + MAFAT_PANEL, rows + 2 * MAFAT_PANEL,
                                        {.scale = 1, .zero = positive ? 0 : 128, .most = 255}};
 }
@@ -180,8 +182,8 @@ static void *filled(size_t n, uint32_t seed)
   return x;
 }
 
-/* Weights distributed like real ones, around 0: sums of two are below 128, and so are some sums of
- * four (runner/kernels/integer_sorted.h). */
+/* Weights distributed like real ones, around 0: sums of two weights are below 128, and so are some
+ * sums of four. The speed of the kernels in runner/kernels/integer_sorted.h depends on this. */
 static int8_t *filled_with_weights(size_t n)
 {
   enum { TERMS = 8 };
@@ -240,8 +242,8 @@ static double now_ms(void)
   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* An integer level, the float level to compare with, and how many times as many products one of its
- * instructions computes. */
+/* An integer level, and the float level to compare with. times: products that an instruction of the
+ * integer level computes for each product of the float level's instruction. */
 struct level {
   const struct mafat_integer_kernels *k;
   const struct mafat_kernels *floats;

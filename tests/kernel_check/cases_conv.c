@@ -1,4 +1,6 @@
-/* Cases of the convolution: common shapes and unusual ones. Called by kernel_check.c. */
+/* Random cases of the convolution kernels, with common and unusual shapes, and their exact results.
+ * Called by kernel_check.c through its table of checks. Writes a static case, and the buffers of
+ * check.h. */
 #include "tests/kernel_check/check.h"
 
 #include "predictor/plan/packing.h"
@@ -17,10 +19,10 @@ enum shape {
   USUAL,
   NARROW,   /* one column */
   WIDE,     /* up to 700 columns */
-  POOLED,   /* stores the maximum of each 2 x 2 */
-  POINTS,   /* 1 x 1, up to 36 rows */
-  CONNECTED, /* one block slice of many channels, one output */
-  SHORT      /* one block slice of few channels, filters of whole vectors or half of one */
+  POOLED,   /* stores the maximum of each 2 x 2 outputs */
+  POINTS,   /* a 1 x 1 window, up to 36 rows */
+  CONNECTED, /* one block slice of many channels, one output pixel */
+  SHORT      /* one block slice of up to 8 channels; 4 filters, or a multiple of 8 */
 };
 
 struct conv_case {
@@ -45,7 +47,8 @@ static int choose_size(void)
   return one_in(4) ? random_in(1, 11) : favoured[one_in(3) ? random_in(2, 5) : random_in(0, 1)];
 }
 
-/* A random window, usually equal in both directions; a dilated one is small. */
+/* Returns a random window, usually equal in both directions. Windows of more than 5 taps are not
+ * dilated. */
 static struct mafat_window choose_window(void)
 {
   struct mafat_window w = mafat_window_square(choose_size(), one_in(2) ? 1 : random_in(1, 4), 0);
@@ -165,7 +168,8 @@ static void make_outputs(struct conv_case *c, struct check_call *check)
   check_place_outputs(check, !call->start);
 }
 
-/* The exact output: with pooling the largest of its sums. */
+/* Returns the exact output, and the tolerance. With pooling it is the largest of the up to 4
+ * outputs that are pooled. */
 static struct check_value exact_output(const struct conv_case *c, int filter, int row, int col)
 {
   const struct mafat_conv_call *call = &c->call;

@@ -1,6 +1,7 @@
-/* Imitates a decoder under an attacker's control. Preloaded, it tries forbidden calls when
- * libjpeg reads the first row of a JPEG, or when rows of a PPM are read, and then decodes as
- * usual. Prints the results on stderr, for tests/cli/sandbox.sh and tests/sandbox/inside.sh. */
+/* Imitates a decoder under an attacker's control. Preloaded (LD_PRELOAD) into a program, it tries
+ * forbidden calls when libjpeg reads the first row of a JPEG, or when rows of a PPM are read, and
+ * then decodes as usual. Prints the results on stderr, for tests/cli/sandbox.sh and
+ * tests/sandbox/inside.sh. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -86,7 +87,8 @@ static bool bound(pid_t process)
          sched_setaffinity(process, sizeof where, &where) == 0;
 }
 
-/* O_ASYNC makes the kernel signal the terminal's owner, whichever process set it. */
+/* If O_ASYNC is set on a terminal, the kernel sends signals to the process that owns the terminal,
+ * even if another process set the flag. */
 static bool asked_for_signals(int fd)
 {
   return fcntl(fd, F_SETFL, O_ASYNC) == 0 && fcntl(fd, F_SETFL, 0) == 0;
@@ -168,7 +170,8 @@ static void note_read(int fd, ssize_t got, const void *bytes, off64_t at)
   if (at > 0 && st.st_ino == picture) try_once();
 }
 
-/* Replace the C library's functions: for files in the page cache, and for others. */
+/* These functions replace the C library's: preadv64v2 reads files that are in the page cache,
+ * pread64 other files. */
 ssize_t preadv64v2(int fd, const struct iovec *pieces, int n, off64_t at, int flags)
 {
   static ssize_t (*real)(int, const struct iovec *, int, off64_t, int);

@@ -1,5 +1,6 @@
-/* Goes through the steps of a plan, and only acquires and releases weights. Each slice must equal
- * that of weights that are all kept in memory. Included by the suites in tests/unit/weights. */
+/* Goes through the steps of a plan and acquires and releases their weights, without computing. Each
+ * slice must equal the same slice of weights that are all kept in memory. Included by the suites in
+ * tests/unit/weights. */
 #ifndef MAFAT_TESTS_SUPPORT_WEIGHT_WALKS_H
 #define MAFAT_TESTS_SUPPORT_WEIGHT_WALKS_H
 
@@ -23,7 +24,8 @@ struct test_arena test_make_arena(const struct mafat_network *n, const struct ma
 void test_check_guards(const struct test_arena *a);
 void test_free_arena(struct test_arena *a);
 
-/* Returns the number of inputs that each filter reads. */
+/* Returns the number of input channels (for layers with a weight matrix: of its inputs) that each
+ * filter reads. */
 int test_inputs_of(const struct mafat_layer *l);
 /* Compares slices of a layer in `a` and `b`: the whole range of filters and channels, and parts
  * of it. */
@@ -41,8 +43,8 @@ void test_compare_run(const struct mafat_network *n, const struct mafat_plan *pl
                       const char *path, enum mafat_read_queue_method method,
                       const struct mafat_weights *kept);
 
-/* Returns plan number `text` of a list with various weight placements; NULL: it does not fit the
- * network. */
+/* Returns plan number `text` (0 to TEST_N_PLACEMENTS - 1) of a list with various weight placements;
+ * NULL: the plan is invalid for the network. */
 enum { TEST_N_PLACEMENTS = 6 };
 struct mafat_plan *test_placement_plan_with(const struct mafat_network *n, int text,
                                             const struct mafat_plan_options *o);

@@ -1,7 +1,8 @@
 /* Writes frames with boxes as y4m, which players and ffmpeg read from a pipe without options.
- * Boxes are drawn into the frame itself; formats without planes are converted while writing. A
- * JPEG is decoded again, row by row: luma is written at once, and chroma is stored after the JPEG
- * in the frame's buffer until luma is complete. Writes to an open file; allocates nothing.
+ * Boxes are drawn into the caller's frame; formats whose colours are not in separate planes are
+ * converted while writing. A JPEG is decoded again, row by row: luma is written at once, and chroma
+ * is stored after the JPEG in the frame's buffer until luma is complete. Writes to an open file;
+ * allocates nothing.
  * Included by programs/run_inference/video.c. */
 #ifndef MAFAT_PROGRAM_VIDEO_OVERLAY_H
 #define MAFAT_PROGRAM_VIDEO_OVERLAY_H

@@ -1,5 +1,6 @@
-/* Activates heads with boxes: region, yolo, Gaussian_yolo. Each cell (pixel) has a list of values
- * for each anchor. Called by the executor through the table in kinds.c. Writes the step's output
+/* Applies the activations of detection heads with boxes: region, yolo, Gaussian_yolo. Each cell
+ * (pixel of the head's map) has a list of values for each anchor. Called by the executor through
+ * the table in kinds.c; boxes_decode.c decodes the boxes after a run. Writes the step's output
  * and a pixel of scratch in the arena; allocates nothing. */
 #include "runner/engine/kinds/boxes.h"
 
@@ -15,7 +16,7 @@ static const struct mafat_activating logistic = {.kind = MAFAT_LOGISTIC};
  * objectness, classes. */
 typedef void activate_box(const struct mafat_kernels *k, const struct mafat_head *h, float *box);
 
-/* Applies the cfg's option scale_x_y to a position in a cell, 0 to 1. */
+/* Applies the cfg's option scale_x_y to a coordinate within a cell (0 to 1). */
 static float scale_in_cell(const struct mafat_head *h, float value)
 {
   return value * h->scale_xy - .5f * (h->scale_xy - 1);
@@ -84,8 +85,8 @@ static int run_region(const struct mafat_worker *w, const struct mafat_step *ste
   return MAFAT_OK;
 }
 
-/* Activates whole rows of a run of channels, then restores the values that are not activated
- * (width, height) and scales positions. */
+/* Activates row y for a run of channels (consecutive, adjacent in memory), then restores the values
+ * that are not activated (width, height) and scales positions. */
 static void activate_row(const struct mafat_worker *w, const struct mafat_step *step,
                          const struct mafat_run *run, int y)
 {

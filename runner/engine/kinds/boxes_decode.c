@@ -1,7 +1,8 @@
-/* Decodes boxes of heads whose cells are pixels: region, yolo, Gaussian_yolo. boxes.c puts these
- * functions into the table of kinds, through which runner/detect/detect.c calls them after a run.
- * They report boxes to decoding.h and allocate nothing. They mix float and double as Darknet does,
- * because the types decide the last bit of two boxes' overlap. */
+/* Decodes boxes of detection heads whose cells are the pixels of the head's map: region, yolo,
+ * Gaussian_yolo. boxes.c puts these functions into the table of kinds, through which
+ * runner/detect/detect.c calls them after a run. They pass boxes to the functions of decoding.h and
+ * allocate nothing. They mix float and double as Darknet does, because the types decide the last
+ * bit of two boxes' overlap. */
 #include "runner/engine/kinds/boxes.h"
 
 #include <math.h>
@@ -9,13 +10,13 @@
 /* One anchor of one cell. */
 struct anchor {
   int number, y, x;
-  int channel; /* channel of its first value */
+  int channel; /* the map's channel with its first value */
 };
 
 /* Functions that differ between the heads. */
 struct box_decoding {
   struct mafat_rectangle (*box)(const struct mafat_decoding *d, const struct anchor *a);
-  /* confidence of the box; NULL: 1 */
+  /* factor of the class probabilities; NULL: 1 */
   double (*certainty)(const struct mafat_decoding *d, const struct anchor *a);
 };
 
@@ -24,7 +25,8 @@ static float value_of(const struct mafat_decoding *d, const struct anchor *a, in
   return mafat_decoding_at(d, a->channel + value, a->y, a->x);
 }
 
-/* x, y, w, h as in the head's output. A Gaussian head has a sigma after each, which is skipped. */
+/* Returns x, y, w, h as in the head's output. A Gaussian head has a sigma (standard deviation)
+ * after each, which is skipped. */
 static struct mafat_rectangle values_of(const struct mafat_decoding *d, const struct anchor *a)
 {
   int apart = d->layer->head.coords / 4;
@@ -32,8 +34,8 @@ static struct mafat_rectangle values_of(const struct mafat_decoding *d, const st
                                   value_of(d, a, 2 * apart), value_of(d, a, 3 * apart)};
 }
 
-/* Returns the anchor's box as fractions of the input. The anchor sizes of the cfg are in the unit
- * in which the input has whole_w x whole_h. */
+/* Returns the anchor's box as fractions of the input. whole_w, whole_h: size of the input in the
+ * unit of the cfg's anchor sizes. */
 static struct mafat_rectangle place_box(const struct mafat_decoding *d, const struct anchor *a,
                                         int whole_w, int whole_h)
 {
@@ -46,13 +48,13 @@ static struct mafat_rectangle place_box(const struct mafat_decoding *d, const st
                                   .h = (float)(exp((double)v.h) * (double)size[1] / whole_h)};
 }
 
-/* Anchors are in cells of the map. */
+/* Anchor sizes are in cells of the map. */
 static struct mafat_rectangle region_box(const struct mafat_decoding *d, const struct anchor *a)
 {
   return place_box(d, a, d->layer->out.w, d->layer->out.h);
 }
 
-/* Anchors are in pixels of the input. */
+/* Anchor sizes are in pixels of the input. */
 static struct mafat_rectangle yolo_box(const struct mafat_decoding *d, const struct anchor *a)
 {
   struct mafat_rectangle box = place_box(d, a, d->in_w, d->in_h);

@@ -16,9 +16,9 @@ static int column_of(float number, int n)
   return from_start > 0 ? (int)from_start : 0;
 }
 
-/* Table in which columns are looked up, of any element type. */
+/* A table of any element type, for one run: consecutive channels that are adjacent in memory. */
 struct gather_table {
-  const char *first; /* a run's first channel in column 0 */
+  const char *first; /* address of the run's first channel in column 0 */
   size_t column_bytes;
 };
 
@@ -30,7 +30,7 @@ static struct gather_table table_of_run(const struct mafat_worker *w, int layer,
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_sources *table = &t->network->layers[layer].operands[1].sources;
   int row = 0, kept = w->plan->table[layer];
-  /* the table has one band */
+  /* `row` stays 0, because the table has one band */
   const struct mafat_source *s = mafat_sources_at(table, run->source, &row);
   if (kept >= 0) {
     const struct mafat_strides *strides = t->network->layers[kept].strides;
@@ -44,7 +44,7 @@ static struct gather_table table_of_run(const struct mafat_worker *w, int layer,
       mafat_tensors_pixel_bytes(t, run->tensor, run->block)};
 }
 
-/* Looks up one output row of a run's channels. MAFAT_EINVAL: an index is out of range. */
+/* Computes output row y, for the channels of a run. MAFAT_EINVAL: an index is out of range. */
 static int gather_row(const struct mafat_worker *w, const struct mafat_step *step,
                        const struct mafat_run *run, int y)
 {

@@ -1,7 +1,8 @@
-/* Copies elements of maps to other positions, part by part (network/rearrange.h). If the parts do
- * not cover the output, first fills it with a value. Called by the executor through the table in
- * kinds.c; split.c, rearrange_pixels.c, rearrange_lanes.c and integer/rearrange.c call functions of
- * rearrange.h. Writes the step's output in the arena; allocates nothing. */
+/* Copies elements of maps to other positions. A part describes one copy as nested loops; an atom is
+ * one of these loops (network/rearrange.h). If the parts do not cover the output, first fills it
+ * with a value. Called by the executor through the table in kinds.c; split.c, rearrange_pixels.c,
+ * rearrange_lanes.c and integer/rearrange.c call functions of rearrange.h. Writes the step's output
+ * in the arena; allocates nothing. */
 #include "runner/engine/kinds/rearrange.h"
 
 int mafat_copy_locate(const struct mafat_part *part, int axis, int out, struct mafat_place *in)
@@ -32,8 +33,8 @@ bool mafat_copy_next_row(struct mafat_copy_rows *rows)
 
 /* ---- columns ---- */
 
-/* Returns the index of the longest atom of output columns whose input is along in_axis. If there is
- * none, returns `best`. */
+/* Returns the index of the longest atom that runs over output columns and, in the input, along
+ * in_axis. If there is none, returns `best`. */
 static int longest(const struct mafat_part *p, int in_axis, int best)
 {
   struct mafat_span atoms = mafat_part_atoms(p, MAFAT_AXIS_W);
@@ -67,8 +68,8 @@ struct mafat_copy_columns mafat_copy_columns(const struct mafat_strided_copy *m,
   return c;
 }
 
-/* Sets *c to the columns of a turn, clipped to the box. There is a turn for each combination of the
- * indices of the other atoms of columns. False: no column is in the box. */
+/* Sets *c to the output columns of a turn, clipped to the box. There is a turn for each combination
+ * of indices of the atoms over columns other than c->atom. False: no column is in the box. */
 static bool take_turn(struct mafat_copy_columns *c, int turn)
 {
   const struct mafat_part *p = c->copy->part;

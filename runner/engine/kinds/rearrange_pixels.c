@@ -1,5 +1,6 @@
-/* Copies parts in which neighboring channels stay neighbors: whole pixels, or several channels at
- * once. Called by rearrange.c. Writes the output tensor; allocates nothing. */
+/* Runs strided copies in which neighboring channels stay neighbors: copies whole pixels, or several
+ * channels at once. A part describes a copy as nested loops; an atom is one of these loops
+ * (network/rearrange.h). Called by rearrange.c. Writes the output tensor; allocates nothing. */
 #include "runner/engine/kinds/rearrange.h"
 
 #include <stdlib.h>
@@ -39,14 +40,15 @@ static void copy_row(const struct copy_row *r, int channels)
   }
 }
 
-/* n output pixels of row y, from x on, `step` columns apart. */
+/* n pixels of the output, in row y and columns x, x + step, x + 2 step, ... */
 struct copy_pixels {
   int y, x, step;
   struct mafat_place in; /* input position of the first pixel */
   int in_step, n;        /* in_step: input columns from a pixel to the next */
 };
 
-/* Copies channels [c, c + n) of these pixels, block by block. */
+/* Writes channels [c, c + n) of the output pixels p, one channel block after the other. p.in is the
+ * input position of channel c of the first pixel. */
 static void copy_run(const struct mafat_strided_copy *m, struct copy_pixels p, int c, int n)
 {
   for (int copied; n > 0; n -= copied) {
@@ -76,7 +78,7 @@ static int run_length(const struct mafat_strided_copy *m, int axis, int *at, int
   return mafat_min(n, (step > 0 ? extent - 1 - *at : *at) / abs(step) + 1);
 }
 
-/* Does what copy_run does, for inputs that may be outside the map. */
+/* Does what copy_run does, for input positions that may be outside the map. */
 static void copy_clipped(const struct mafat_strided_copy *m, struct copy_pixels p, int c, int n)
 {
   struct mafat_place first = p.in;
@@ -98,8 +100,9 @@ static void copy_clipped(const struct mafat_strided_copy *m, struct copy_pixels 
   }
 }
 
-/* Copies all channels of these pixels. The channels of the last atom of channels are copied at
- * once; this is repeated for each combination of the other atoms' indices. */
+/* Copies all channels of these pixels. Several atoms (nested loops) may run over channels. The
+ * innermost, of `run` channels, is copied at once, for each combination of the other loops'
+ * indices. */
 static void copy_runs(const struct mafat_strided_copy *m, const struct copy_pixels *pixels)
 {
   const struct mafat_part *part = m->part;

@@ -11,7 +11,8 @@
 
 #define VECTOR_FUSED 1
 #define VECTOR_LANES MAFAT_AVX2_LANES
-/* six pixels x two vectors, two weights and a broadcast: 15 of 16 registers */
+/* A register tile needs 15 of 16 registers: six pixels x two vectors of sums, two vectors of
+ * weights and one broadcast input. */
 #define VECTOR_PIXELS MAFAT_AVX2_PIXELS
 #define VECTOR_PIXELS_ALONE MAFAT_AVX2_PIXELS_ALONE
 #define VECTOR_SEGMENTS MAFAT_AVX2_SEGMENTS
@@ -26,16 +27,16 @@ static inline vec vec_sub(vec a, vec b) { return _mm256_sub_ps(a, b); }
 static inline vec vec_mul(vec a, vec b) { return _mm256_mul_ps(a, b); }
 static inline vec vec_div(vec a, vec b) { return _mm256_div_ps(a, b); }
 static inline vec vec_madd(vec a, vec b, vec c) { return _mm256_fmadd_ps(a, b, c); }
-/* Uses inline assembly, because compilers sometimes overwrite the weight instead of the sum, and
- * then spill registers. */
+/* *sum += a * b. Uses inline assembly, because compilers sometimes put the result into the register
+ * of a or b instead of the sum's, and then spill registers. */
 static inline void vec_accumulate(vec *sum, vec a, vec b)
 {
   __asm__("vfmadd231ps %2, %1, %0" : "+x"(*sum) : "x"(a), "x"(b));
 }
 
-/* sums[v] += weights[v] * x in all lanes, for n vectors, 1 or 2. x is the float at in + times *
- * step + tap floats, times 0 ... 4. Uses inline assembly for the reason above, and because
- * compilers would keep a pointer for each pixel. */
+/* sums[v] += weights[v] * x in all lanes, for n vectors, 1 or 2. x is the float at address in +
+ * times * step + 4 * tap (bytes), where times is 0 to 4; step3 is 3 * step. Uses inline assembly
+ * for the reason above, and because compilers would keep a pointer for each pixel. */
 #define VECTOR_BROADCASTS
 #define VECTOR_SHORT_RUNS 1
 #define ACCUMULATE(ADDRESS) \
@@ -136,7 +137,8 @@ static inline vec vec_load_bytes(const int8_t *p)
       _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p)));
 }
 
-/* Each lane gets all eight nibbles, shifts its own to the top, and back down with the sign. */
+/* Loads eight signed numbers of 4 bits. Each lane gets all eight, shifts its own number to the top,
+ * and back down with the sign. */
 static inline vec vec_load_nibbles(const uint8_t *p)
 {
   int eight;

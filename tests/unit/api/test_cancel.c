@@ -36,8 +36,8 @@ struct subject {
   float *alone, *output;
   size_t n_outputs;
   int n_steps;        /* number of steps of a run */
-  int at;             /* step after which the callback cancels the run; -1: never */
-  int waits_at;       /* step after which the run waits for the other thread; -1: never */
+  int at;             /* index of the step after which the callback cancels the run; -1: never */
+  int waits_at;       /* index of the step after which the run waits for `canceled`; -1: never */
   atomic_bool canceled; /* the other thread has canceled the run */
   atomic_int n_ran;   /* steps that this run has done */
 };
@@ -153,8 +153,8 @@ static void *cancel(void *argument)
   return NULL;
 }
 
-/* Another thread cancels runs after a random number of steps. Every second run waits for it,
- * because on a busy machine all runs could end earlier. */
+/* Another thread cancels runs after a random number of steps. Every second run waits for that
+ * thread, because on a busy machine all runs could end before they are canceled. */
 START_TEST(test_another_thread_cancels_at_random_moments)
 {
   static struct subject s;

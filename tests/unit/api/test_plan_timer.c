@@ -19,11 +19,11 @@ Suite *plan_timer_suite(void);
   "relu\n" \
   "[convolutional]\nfilters=4\nsize=1\nactivation=linear\n"
 
-/* ---- a clock: each run takes the next time of a list (after the list's end, the last time), and
- * reading its input takes as long again ---- */
+/* ---- a clock: run i takes 2 * takes[i] ms, half of them for reading its input; after the list's
+ * end each run takes as long as the last of the list ---- */
 
 static const double *takes;
-static int n_takes, n_asked;
+static int n_takes, n_asked; /* n_asked: calls of now_ms, two for each run */
 
 static double takes_in(int run)
 {
@@ -98,8 +98,8 @@ static int time_once(const struct timed *t, double *ms, size_t *most_bytes,
   int code = mafat_plan_timer_open(&timer, &t->options, d);
   if (code)
     return timer ? MAFAT_OK
-                 : code; /* with a timer: MAFAT_OK, which the callers do not expect; assertions
-                            would allocate */
+                 : code; /* A failed open must not return a timer. If it does, MAFAT_OK makes the
+                            caller's test fail (an assertion here would allocate). */
   struct mafat_search_timer by = mafat_plan_timer_for_search(timer);
   code = by.time(by.context, t->plan, t->layout, ms, d);
   *most_bytes = mafat_plan_timer_most_bytes(timer);
@@ -110,11 +110,11 @@ static int time_once(const struct timed *t, double *ms, size_t *most_bytes,
 static const struct {
   double takes[4];
   int runs; /* expected number of runs */
-  double least;
+  double least; /* expected time of the plan in ms */
 } clocks[] = {
     {{90, 70, 50, 80}, 4, 50}, /* the first run does not count */
     {{90, 10, 10, 10}, 4, 10},
-    {{1.6, .5, .5, .5}, 4, .5}, /* the fourth run ends after 3 ms */
+    {{1.6, .5, .5, .5}, 4, .5}, /* after 4 runs and more than 3 ms, runs end */
     {{.26, .26, .26, .26}, 12, .26},
     {{.001, .001, .001, .001}, 64, .001},
 };

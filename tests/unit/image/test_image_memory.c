@@ -27,7 +27,7 @@ static size_t heap_in_use(void)
 
 /* Reads a picture and returns the largest heap measured after a row, in bytes. The libraries
  * allocate before the first row and free after the last. Valgrind and sanitizers make the result 0.
- * *promised: mafat_image_bytes. */
+ * Sets *promised to the result of mafat_image_bytes. */
 static size_t measure_rows(int c, bool shrinks, size_t *promised)
 {
   struct mafat_image_input input = {416, 416, c, .fit = MAFAT_FIT_LETTERBOX, .shrinks = shrinks};
@@ -156,6 +156,7 @@ START_TEST(large_files_take_little_page_cache)
   static float row[64 * 3];
   const struct mafat_image_input input = {64, 48, 3, .fit = MAFAT_FIT_STRETCH};
   const struct png_style style = {.colour = PNG_COLOR_TYPE_RGB, .depth = 8};
+  /* of the progressive JPEG: 10 scans, each with two chunks of 8192 bytes in the page cache */
   const size_t scans = 10 * 2 * 8192, window = _i == 2 ? scans : _i ? MAFAT_IMAGE_PIXELS_WINDOW
                                                                   : MAFAT_IMAGE_FILE_WINDOW;
   struct mafat_image *im;

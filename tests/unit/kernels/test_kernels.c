@@ -1,6 +1,7 @@
-/* Covers runner/kernels/{kernels, portable}.c: compares every kernel of every level with the
- * reference of its class, which follows the text of the contract (kernel_reference.h). Bits must be
- * equal, and bytes around the outputs unchanged. kernel_check does the same with more calls. */
+/* Covers runner/kernels/{kernels, portable}.c. A level is a set of kernels for one instruction set:
+ * portable, avx2, ... Every kernel of every level is compared with a scalar reference
+ * (kernel_reference.h; one for levels that use fused multiply-add, one for the others). Bits must
+ * be equal, and bytes around the outputs unchanged. kernel_check does the same with more calls. */
 #include "runner/kernels/kernels.h"
 
 #include "predictor/plan/packing.h"
@@ -68,7 +69,8 @@ static float *out_rows[2][MAX_OUT_ROWS];
 
 static const struct mafat_kernels *levels[8];
 
-/* Returns the level of loop test `i` and seeds the random numbers. */
+/* Returns the kernel level that loop test `i` uses, seeds the random numbers and fills the
+ * buffers. */
 static const struct mafat_kernels *begin_case(int i, uint32_t salt)
 {
   int n_levels = mafat_kernels_list(levels, 8);
@@ -83,7 +85,8 @@ static const struct mafat_kernels *begin_case(int i, uint32_t salt)
   return levels[i % n_levels];
 }
 
-/* Runs the call by the reference into `expected`, then by the level into `output`. */
+/* Runs the call twice: the reference's kernel writes to `expected`, the kernel of level k to
+ * `output`. */
 #define RUN_BOTH(k, CALL) \
   do { \
     static float before[2][MAX_OUTPUTS]; \
@@ -276,8 +279,8 @@ START_TEST(test_blend_and_scale_match_their_formulas)
 }
 END_TEST
 
-/* Winograd transforms give the same bits as the reference of their class, and are close to a result
- * in double precision. */
+/* Winograd transforms give the same bits as the reference, and are close to a result in double
+ * precision. */
 
 static void assert_near(float found, struct mafat_exact exact, const char *what, int i)
 {
