@@ -28,8 +28,9 @@ struct mafat_connection_pool {
   struct mafat_job_queue *job_queue;
   const char *token; /* required of callers; NULL: none */
   float thresh, nms; /* defaults of requests */
-  double timeout_ms; /* limit for receiving a request, and for sending an answer */
-  double wait_ms;    /* longest time that a request may wait for memory or for its turn */
+  /* timeout_ms: limit for receiving a request, and for sending an answer; wait_ms: longest time
+   * that a request may wait for memory or for its turn */
+  double timeout_ms, wait_ms;
   size_t budget_bytes, charge_bytes; /* memory budget; predicted memory charge */
   int n_held, n_spare; /* open connections, at most MAFAT_POOL_HELD and MAFAT_POOL_SPARE */
   bool ends;         /* no further requests are accepted */

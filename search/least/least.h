@@ -13,13 +13,13 @@
 int mafat_least_take(struct mafat_front *front, const struct mafat_search_request *request,
                      const struct mafat_spec *spec, struct mafat_diagnostic *d);
 
-/* Changes groups of the front's plan, beginning with the one that has the most live bytes, until no
- * change reduces the plan's arena. */
+/* Changes groups of the front's plan, mostly the one with the most live bytes, and the execution
+ * order, until no change improves the plan. */
 int mafat_least_refine(struct mafat_front *front, const struct mafat_search_request *request,
                        struct mafat_diagnostic *d);
 
-/* Like mafat_least_refine, but alternately also changes the group whose buffer is at the end of the
- * arena. This is slower, so it is called last. */
+/* Like mafat_least_refine, but changes in turns the group whose buffer is at the end of the arena
+ * and the group with the most live bytes. This is slower, so it is called last. */
 int mafat_least_lower(struct mafat_front *front, const struct mafat_search_request *request,
                       struct mafat_diagnostic *d);
 
