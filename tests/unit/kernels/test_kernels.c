@@ -1,7 +1,7 @@
-/* Covers runner/kernels/{kernels, portable}.c. A level is a set of kernels for one instruction set:
- * portable, avx2, ... Every kernel of every level is compared with a scalar reference
- * (kernel_reference.h; one for levels that use fused multiply-add, one for the others). Bits must
- * be equal, and bytes around the outputs unchanged. kernel_check does the same with more calls. */
+/* Covers runner/kernels/{kernels, portable}.c: compares every kernel of every level (portable,
+ * avx2, ...: a set of kernels for one instruction set) with a scalar reference (kernel_reference.h;
+ * one for levels that use fused multiply-add, one for the others). Bits must be equal, and bytes
+ * around the outputs unchanged. kernel_check does the same with more calls. */
 #include "runner/kernels/kernels.h"
 
 #include "predictor/plan/packing.h"
