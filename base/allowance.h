@@ -1,7 +1,7 @@
-/* Counts the memory that reading a model takes, and refuses it before it is allocated if it exceeds
- * a limit. Readers count what grows with a file: lists, names, tables. Included by base/,
- * formats/graph/graph.h and formats/onnx/names.h. Pure functions; NULL stands for an allowance
- * without a limit. */
+/* Counts the memory that reading a model needs, and refuses memory that would exceed a limit,
+ * before it is allocated. Readers count what grows with a file: lists, names, tables. Included by
+ * base/, formats/graph/graph.h and formats/onnx/names.h. Touches only its arguments; NULL stands
+ * for an allowance without a limit. */
 #ifndef MAFAT_BASE_ALLOWANCE_H
 #define MAFAT_BASE_ALLOWANCE_H
 
@@ -17,8 +17,8 @@ struct mafat_allowance {
 
 /* Counts n * bytes_each bytes. False: the limit would be exceeded; nothing is counted. */
 bool mafat_allowance_take(struct mafat_allowance *a, size_t n, size_t bytes_each);
-/* Counts a zeroed list of n entries of which only n_used are written: at most the pages that are
- * touched. */
+/* Counts a list from calloc, of n entries of which only n_used are written: counts at most the
+ * pages that are then touched. False: as above. */
 bool mafat_allowance_take_sparse(struct mafat_allowance *a, size_t n, size_t n_used,
                                  size_t bytes_each);
 /* Counts memory that the network keeps after reading. */

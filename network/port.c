@@ -17,7 +17,8 @@ void mafat_view_planes(struct mafat_view *view, struct mafat_shape shape)
   }
 }
 
-/* The index has one digit for each atom, the outermost first. */
+/* The index is a number with one digit for each atom of the view, the outermost first; the base of
+ * a digit is the atom's size. */
 void mafat_view_find(const struct mafat_view *view, long long index, long long places[MAFAT_N_AXES])
 {
   for (int k = view->n_atoms; k-- > 0; index /= view->atoms[k].size)
@@ -45,7 +46,7 @@ static bool is_rows(const struct mafat_view *view, struct mafat_shape shape)
   return true;
 }
 
-/* Sets each atom's stride as if the file were one row. */
+/* Sets each atom's stride, in elements, as if the file were one row. */
 static void set_strides(struct mafat_file_order *o)
 {
   long long stride = 1;
@@ -60,6 +61,7 @@ static void forget_axis(struct mafat_file_order *o, int axis)
     if (o->view.atoms[k].axis == axis) o->strides[k] = 0;
 }
 
+/* Sets o->column: the elements between neighboring columns; 0 if that is not constant. */
 static void set_column(struct mafat_file_order *o)
 {
   int n = 0, last = 0;
@@ -68,7 +70,8 @@ static void set_column(struct mafat_file_order *o)
   o->column = n == 0 ? 1 : n == 1 && o->view.atoms[last].step == 1 ? o->strides[last] : 0;
 }
 
-enum form { WHOLE, ROWS, PLANES }; /* one row for all; one plane of rows; a plane per channel */
+/* How the file is divided: the whole file is one row; one plane of rows; a plane per channel. */
+enum form { WHOLE, ROWS, PLANES };
 
 static void lay(struct mafat_file_order *o, const struct mafat_view *view, struct mafat_shape shape,
                 enum form form)

@@ -1,10 +1,13 @@
-/* Coordinates, taps and weights of interpolation along an axis. Called by
- * network/kinds/resample.c and by the files of that name in runner/engine/kinds. Pure functions. */
+/* Computes, for each output along an axis of a map that is resized, its coordinate, and the inputs
+ * and weights (taps) from which it is interpolated. Called by network/kinds/resample.c,
+ * runner/engine/kinds/resample.c and runner/engine/kinds/integer/resample.c. Pure functions. */
 #include "network/resample.h"
 
 #include <math.h>
 #include <stdint.h>
 
+/* Output x has coordinate (x + shift) * up / down + offset (resample.h). p begins as half_pixel,
+ * with shift 0.5 and offset -0.5, and is changed for other rules. */
 struct mafat_points mafat_resample_points(const struct mafat_resample *r, bool axis_y, int in)
 {
   const struct mafat_resample_axis *axis = axis_y ? &r->y : &r->x;
@@ -62,6 +65,7 @@ static struct mafat_tap clamp_tap(const struct mafat_points *p, double at, float
   return (struct mafat_tap){(int)edge, (int)edge + (at >= 0 && at < last && weight > 0), weight};
 }
 
+/* Returns the tap with TFLite's fixed-point coordinates, in units of 1 / FIXED_ONE pixel. */
 static struct mafat_tap fixed_tap(const struct mafat_points *p, int out)
 {
   const int64_t up = (int64_t)p->up, down = (int64_t)p->down,
@@ -71,8 +75,8 @@ static struct mafat_tap fixed_tap(const struct mafat_points *p, int out)
   return clamp_tap(p, (double)(place / FIXED_ONE), (float)(place % FIXED_ONE) / FIXED_ONE);
 }
 
-/* Beyond the edges both pixels are the same one. The weight is computed nevertheless: rounded to
- * floats, weight and 1 - weight may not add up to one. */
+/* Outside the map both pixels of the tap are the pixel at the edge. Their weights still count, as
+ * in TFLite: after rounding to floats, weight and 1 - weight may not add up to exactly 1. */
 static struct mafat_tap single_tap(const struct mafat_points *p, int out)
 {
   const float scale = (float)p->up / (float)p->down,
@@ -90,7 +94,8 @@ struct mafat_tap mafat_points_rounded_tap(const struct mafat_points *p, int out)
 
 /* ---- cubic ---- */
 
-/* Returns the weight of a pixel at this distance, by Keys' polynomials with slope a. */
+/* Returns the weight of a pixel at this distance (at most 2 pixels), by Keys' cubic polynomials,
+ * whose slope at distance 1 is a. */
 static double keys_weight(double a, double distance)
 {
   double x = fabs(distance);
@@ -112,7 +117,7 @@ struct mafat_cubic_tap mafat_points_cubic_tap(const struct mafat_points *p, int 
     tap.at[k] = (int)fmax(fmin(at, last), 0);
     sum += weights[k];
   }
-  bool any = fabs(sum) > 0;
+  bool any = fabs(sum) > 0; /* false if all four pixels are excluded; the first then has weight 1 */
   for (int k = 0; k < 4; k++) tap.weights[k] = (float)(any ? weights[k] / sum : k == 0);
   return tap;
 }

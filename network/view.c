@@ -1,6 +1,7 @@
-/* Operations on tensor views: laying out dimensions, reshape, transpose, refinement. Called by
- * formats/graph, formats/onnx and formats/tflite while a model is read, and by network/port.c. Pure
- * functions. */
+/* Operations on tensor views: laying out dimensions, reshape, transpose, refinement. A view maps
+ * the dimensions of a tensor to the axes of its map; an atom is a factor of a dimension, with one
+ * step along one axis (view.h). Called by formats/graph, formats/onnx and formats/tflite while a
+ * model is read, and by network/port.c. Pure functions. */
 #include "network/view.h"
 
 #include "base/part.h"
@@ -61,8 +62,8 @@ void mafat_view_usual_axes(int n_dims, int *axes)
 
 /* ---- atoms ---- */
 
-/* Appends an atom; merges it with the previous one if both are contiguous within the dimension that
- * begins at atom `first`. */
+/* Appends an atom to the dimension that begins at atom `first`. Merges it with the previous atom of
+ * that dimension if together they are one atom. */
 static void append(struct mafat_view *v, int first, struct mafat_view_atom atom)
 {
   if (atom.size == 1) return;
@@ -136,7 +137,7 @@ void mafat_view_transpose(struct mafat_view *out, const struct mafat_view *v, co
   *out = r;
 }
 
-/* Merges contiguous atoms within dimensions. */
+/* Merges atoms of a dimension that together are one atom. */
 MAFAT_PART(run) static void normalize(struct mafat_view *v)
 {
   struct mafat_view r = {.n_dims = v->n_dims};
@@ -210,7 +211,7 @@ static bool refine_dim(struct refiner *a, struct refiner *b, int dim)
   for (long long wanted = a->from->dims[dim]; wanted > 1;) {
     if (a->left.size == 1) a->left = a->from->atoms[a->next++];
     if (b->left.size == 1) b->left = b->from->atoms[b->next++];
-    /* Split both by the common outer size; the smaller size must divide the larger. */
+    /* Split off an atom of the same size n from both; the smaller size must divide the larger. */
     long long n = common_factor(a->left.size, b->left.size);
     if (n != (a->left.size < b->left.size ? a->left.size : b->left.size)) return false;
     if (!put(a, n) || !put(b, n)) return false;

@@ -9,11 +9,11 @@
 
 struct mafat_pack_paths {
   const char *cfg, *weights, *out; /* cfg: NULL if the weights are a model of another format */
-  char *path;                      /* temporary file; owned */
+  char *path;                      /* name of the temporary file; pack.c allocates and frees it */
   bool given;                      /* the weights are an open file or in memory; their path is only
                                       a name */
   bool replace;                    /* an existing file may be replaced */
-  const char *replace_name;        /* name of that option, for messages */
+  const char *replace_name;        /* name of the option that sets `replace`, for messages */
 };
 
 /* Fails if a source or the target is a directory or device. */

@@ -1,6 +1,6 @@
 /* Command line, clock and JSON report of the peers: programs that run other libraries for
- * comparison, in C and C++. Fields are named as in run_inference --json.
- * Included by the peer_ programs of this folder.
+ * comparison, in C and C++. The report's fields are named as in run_inference --json. Included by
+ * the peer_ programs of this folder. Opens files, prints, and ends the program after an error.
  *     peer [--repeat N] [--dump FILE] MODEL.cfg MODEL.weights PICTURE
  *     peer [--repeat N] [--dump FILE] MODEL INPUT      for models that are one file
  *     peer --idle       loads no model: reports resident bytes of the libraries */
@@ -41,7 +41,7 @@ static inline void peer_fail(const char *what)
   exit(1);
 }
 
-/* A field in kB of a file in /proc/self, in bytes; -1: missing. */
+/* Reads a field that a file in /proc/self has in kB, and returns it in bytes; -1: missing. */
 static inline long peer_bytes_of(const char *path, const char *format)
 {
   char line[256];
@@ -91,7 +91,7 @@ static inline void peer_begin(struct peer *p, int argc, char **argv)
   peer_begin_files(p, argc, argv, 3);
 }
 
-/* Adds a run: the picture took from `before` to `between`, the layers until now. */
+/* Adds a run: reading the picture took from time `before` to `between`, the layers until now. */
 static inline void peer_add_run(struct peer *p, double before, double between)
 {
   double now = peer_now_ms();

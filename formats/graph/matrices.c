@@ -1,5 +1,5 @@
-/* Adds matrix products, and zero insertion for transposed convolutions. Called by the importers in
- * formats/onnx and formats/tflite. Allocates layers in the graph. */
+/* Adds layers for matrix products, and for the zero insertion of transposed convolutions. Called by
+ * the importers in formats/onnx and formats/tflite. Allocates layers in the graph. */
 #include "formats/graph/matrices.h"
 
 #include "formats/graph/compute.h"
@@ -13,7 +13,8 @@ static const struct mafat_graph_dims rows_columns_channels = {
 
 /* ---- products ---- */
 
-/* Lays the last dimension on channels, the one before on columns, the others on rows. */
+/* Makes a feature map of a value: the last dimension becomes channels, the one before columns, all
+ * others rows. */
 static int lay_matrix(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in)
 {
   int axes[MAFAT_VIEW_DIMS];
@@ -22,8 +23,9 @@ static int lay_matrix(struct mafat_graph *g, struct mafat_value *out, const stru
   return mafat_graph_lay(g, out, in, axes);
 }
 
-/* True if the value is one row whose elements are a whole map of several pixels, in the order h, w,
- * c. A filter as large as the map can then replace the product. */
+/* True if the value is one row whose elements are a whole map of several pixels, in the order
+ * height, width, channels. A convolution whose window is the whole map can then compute the
+ * product. */
 static bool is_whole_map(const struct mafat_value *v)
 {
   static const int axes[] = {MAFAT_AXIS_H, MAFAT_AXIS_W, MAFAT_AXIS_C};
@@ -37,14 +39,15 @@ static bool is_whole_map(const struct mafat_value *v)
          mafat_view_equals(&view, &v->view);
 }
 
-/* Value of mafat_graph_conv.single: TFLite's rule for quantized weights with one scale. */
+/* Returns the value of mafat_graph_conv.single: true if the weights have one scale for all filters
+ * (network/quantization.h). */
 static bool single(const struct mafat_value *weights)
 {
   return weights->scales.list.n == 1;
 }
 
-/* Multiplies by a convolution with a window over the whole map, so that the input need not be
- * copied to another layout. */
+/* Computes the product as a convolution with a window over the whole map, so that the input need
+ * not be copied to another layout. */
 static int convolve_whole(struct mafat_graph *g, struct mafat_value *out,
                           const struct mafat_value *a, const struct mafat_value *b, bool transposed,
                           int filters, const struct mafat_value *bias)
@@ -95,8 +98,8 @@ int mafat_graph_multiply_constant(struct mafat_graph *g, struct mafat_value *out
   return code;
 }
 
-/* Sets the dimensions of the product, in which leading dimensions of size 1 are broadcast; returns
- * their number. */
+/* Sets dims[] to the dimensions of the product, and returns their number. If a dimension before the
+ * last two is 1 in one factor, it is that of the other factor. */
 static int product_dims(const struct mafat_value *a, const struct mafat_value *b, long long *dims)
 {
   int n = a->view.n_dims > b->view.n_dims ? a->view.n_dims : b->view.n_dims;

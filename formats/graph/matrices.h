@@ -7,13 +7,14 @@
 
 #include "formats/graph/graph.h"
 
-/* Multiplies the last dimension of map `a` by a constant [inputs, filters], or [filters, inputs] if
- * `transposed`. bias: NULL, or one value per filter. All other dimensions of `a` stay. */
+/* Multiplies the rows of map `a` (its last dimension) by a constant matrix b [inputs, filters], or
+ * [filters, inputs] if `transposed`. bias: NULL, or one value per filter. All other dimensions of
+ * `a` stay. */
 int mafat_graph_multiply_constant(struct mafat_graph *g, struct mafat_value *out,
                                   const struct mafat_value *a, const struct mafat_value *b,
                                   bool transposed, const struct mafat_value *bias);
-/* Multiplies the matrices in the last two dimensions. Earlier dimensions number the matrices; each
- * is equal in both, or 1 in one of them. Constants become maps. */
+/* Multiplies the matrices in the last two dimensions of a and b. Earlier dimensions are indices of
+ * the matrices; each is equal in a and b, or 1 in one of them. Constants become maps. */
 int mafat_graph_multiply_maps(struct mafat_graph *g, struct mafat_value *out,
                               const struct mafat_value *a, const struct mafat_value *b);
 
@@ -22,8 +23,8 @@ int mafat_graph_multiply_maps(struct mafat_graph *g, struct mafat_value *out,
 struct mafat_graph_spread {
   long long size, first, stride;
 };
-/* Inserts zeros. One dimension of `in` must hold the rows and one the columns. dims: the dimensions
- * of the result and their axes. */
+/* Inserts zeros between the rows and between the columns of `in`, each of which must be one
+ * dimension. dims: the dimensions of the result and their axes. */
 struct mafat_graph_dims;
 int mafat_graph_spread(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                        const struct mafat_graph_spread *rows,

@@ -1,6 +1,6 @@
-/* Chooses the algorithm of each convolution, and converts a spec's words (":direct3") to such
- * choices and back. Called by predictor/planning/ and search/best. Allocates from the plan's or the
- * choice's heap. */
+/* Chooses the algorithm (direct or Winograd) of each convolution, and converts the words of a
+ * plan's text (":direct3": direct for layer 3) to such choices and back. Called by
+ * predictor/planning/ and search/best. Allocates from the plan's or the choice's heap. */
 #include "predictor/plan/algorithms.h"
 
 #include "predictor/plan/winograd.h"
@@ -87,8 +87,8 @@ static bool uses(const struct mafat_algorithm_choice *c, int i, enum mafat_algor
   return c->algorithms[c->layers[i]] == algorithm;
 }
 
-/* Finds a run of layers that use this algorithm, from index i on; returns the index of the last one
- * that differs from the default. Layers without a choice may be in between. */
+/* Finds consecutive layers from index i on that use this algorithm. Returns the index of the last
+ * of them that differs from the default. Layers without a choice may be in between. */
 static int run_end(const struct mafat_algorithm_choice *c, int i, enum mafat_algorithm algorithm)
 {
   int last = i;
@@ -104,7 +104,7 @@ static int run_end(const struct mafat_algorithm_choice *c, int i, enum mafat_alg
 static int fill_word(const struct mafat_algorithm_choice *c, enum mafat_algorithm algorithm,
                      struct mafat_algorithm_word *word)
 {
-  bool everywhere = true; /* all layers that can use it do: the word needs no layers */
+  bool everywhere = true; /* all layers that can use it do; then the word lists no layers */
   for (int i = 0; i < c->n; i++) {
     word->given = word->given || (differs(c, i) && uses(c, i, algorithm));
     everywhere = everywhere && (!has_choice(c, i) || uses(c, i, algorithm));

@@ -1,5 +1,6 @@
-/* Makes the spec of a plan that computes given units (units_spec.h). Called by prices.c and
- * search/separable. Allocates the spec from the given heap; the caller closes it. */
+/* Makes the spec of a plan that computes given units (units_spec.h); a unit is one layer, or a few
+ * depthwise and 1x1 layers that are computed together. Called by prices.c, search/separable and
+ * experiments/separable. Allocates the spec from the given heap; the caller closes it. */
 #include "predictor/transfers/units_spec.h"
 
 #include "base/blocks.h"
@@ -20,8 +21,8 @@ double mafat_unit_bytes(const void *network, const struct mafat_unit *u)
   return fits ? (double)mafat_unit_moved(u) : INFINITY;
 }
 
-/* Rows of the depthwise output that can be computed from as many rows of its input as the unit's
- * extent says. */
+/* Returns how many output rows of the depthwise layer can be computed from u->extent rows of its
+ * input; at least 1. */
 static int rows_of(const struct mafat_network *n, const struct mafat_unit *u)
 {
   const struct mafat_layer *dw = &n->layers[u->layers[1]];
@@ -29,7 +30,7 @@ static int rows_of(const struct mafat_network *n, const struct mafat_unit *u)
   return mafat_max((u->extent - mafat_taps_reach(dw->window.y)) / dw->window.y.stride + 1, 1);
 }
 
-/* Number of parts along channels, at least two; each has about u->extent channels. */
+/* Returns the number of parts along channels, at least two; each has about u->extent channels. */
 static int parts_of(const struct mafat_network *n, const struct mafat_unit *u)
 {
   int blocks = mafat_n_blocks(n->layers[u->layers[1]].out.c);
@@ -57,7 +58,8 @@ static void place_others(const struct mafat_network *n, int n_layers, int *group
   }
 }
 
-/* If the unit begins with a depthwise layer, adds its number of rows (":dw") to the last group. */
+/* If the unit begins with a depthwise layer, adds a word ":dw" to the last group: how many rows of
+ * that layer are computed at a time, 0 if it is not fused. */
 static int add_word(struct mafat_spec *spec, const struct mafat_network *n,
                     const struct mafat_unit *u)
 {
@@ -67,7 +69,7 @@ static int add_word(struct mafat_spec *spec, const struct mafat_network *n,
   return mafat_depthwise_word_add(spec->heap, &spec->groups[spec->n_groups - 1], word);
 }
 
-/* Sets the division of the last group, which has one unit by rows or channels. */
+/* Sets how the last group, which is one unit, is divided: along rows or along channels. */
 static int cut_group(struct mafat_spec *spec, const struct mafat_network *n,
                      const struct mafat_unit *u)
 {

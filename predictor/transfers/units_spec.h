@@ -1,7 +1,7 @@
 /* Makes a spec whose plan computes the layers of each unit (transfers.h) together. Called by
- * prices.c and search/separable/separable.c. Allocates the spec from the given heap. The spec
- * depends on how the unit is fused (`how`, here by its name in tables). dw is a depthwise and pw a
- * 1x1 convolution; E is the unit's extent:
+ * prices.c, search/separable and experiments/separable. Allocates the spec from the given heap. The
+ * spec depends on how the unit is fused (`how`, here by its name in tables). dw is a depthwise and
+ * pw a 1x1 convolution; E is the unit's extent:
  *
  *   alone             whole maps; a depthwise layer gets a step of its own: 1x1:dw0
  *   dw-pw rows        whole maps; E rows of the depthwise layer at a time inside the 1x1: 1x1:dwE

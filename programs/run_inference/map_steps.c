@@ -1,5 +1,6 @@
-/* Collects the contents of a map: steps of layers, buffers, and live bytes at each time. Called by
- * map.c, map_draw.c and programs/mafat_serve/work.c. Allocates. */
+/* Collects the contents of a memory map, a picture of the arena over the time of a run: steps of
+ * layers, buffers, and live bytes at each time. Called by map.c, map_draw.c and
+ * programs/mafat_serve/work.c. Allocates; mafat_map_close frees. */
 #include "programs/run_inference/map.h"
 
 #include <stdlib.h>
@@ -34,7 +35,8 @@ static int group_of(const struct mafat_map *m, int layer)
   return mafat_plan_report_layer(m->report, layer, &facts) == MAFAT_OK ? facts.group : 0;
 }
 
-/* Fills in the steps by position; a position without a step has layer -1. */
+/* Fills in the step at each position of the execution order; at a position without a step, its
+ * layer is -1. */
 static void place_steps(struct mafat_map *m, int n_positions)
 {
   struct mafat_layer_facts layer = {.size = sizeof layer};
@@ -50,7 +52,7 @@ static void place_steps(struct mafat_map *m, int n_positions)
   }
 }
 
-/* Lists the steps without the empty positions. */
+/* Lists the steps, and skips positions without a step. */
 static void find_steps(struct mafat_map *m)
 {
   int n = m->arena.n_times / 2;
@@ -64,8 +66,9 @@ static void find_steps(struct mafat_map *m)
   m->columns[n] = m->n_steps;
 }
 
-/* Computes the live bytes at each time by prefix sums. Sizes at the ends of lifetimes are
- * subtracted in unsigned arithmetic, which wraps. */
+/* Computes the live bytes at each time: adds each buffer's bytes where its lifetime begins,
+ * subtracts them where it ends, and then sums over time. Differences may be negative; the unsigned
+ * numbers wrap, and the sums are right. */
 static void find_alive(struct mafat_map *m)
 {
   for (int i = 0; i < m->arena.n_buffers; i++) {
@@ -78,8 +81,8 @@ static void find_alive(struct mafat_map *m)
     for (int tag = 0; tag < MAFAT_MAP_TAGS; tag++) m->alive[time][tag] += m->alive[time - 1][tag];
 }
 
-/* Finds the times of the peak: those in which all buffers of the peak live. No other buffer begins
- * there, as the sum would exceed the peak. */
+/* Finds the times of the peak: those at which all buffers of the peak are alive. No other buffer is
+ * alive then, because the sum would exceed the peak. */
 static void find_peak(struct mafat_map *m)
 {
   m->peak_begin = 0;

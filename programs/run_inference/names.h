@@ -1,6 +1,6 @@
-/* Names of a network's classes, from a text file with one label a line, line 0 for class 0, like
- * Darknet's data/coco.names. Read once, never changed; the opener closes it. Opens the file and
- * allocates. Included by output.h and session.h. */
+/* Names of a network's classes, from a text file with one label on each line, line 0 for class 0,
+ * like Darknet's data/coco.names. Read once, never changed. Opens the file and allocates;
+ * mafat_names_close frees. Included by output.h and session.h. */
 #ifndef MAFAT_PROGRAM_NAMES_H
 #define MAFAT_PROGRAM_NAMES_H
 
@@ -26,8 +26,8 @@ void mafat_names_close(struct mafat_names **names);
 
 int mafat_names_count(const struct mafat_names *names); /* lines; 0 for NULL */
 
-/* The label of a class. If there is none (names NULL, line empty or missing), writes "class 17"
- * into `capacity` and returns that. */
+/* Returns the label of a class. If there is none (names NULL, line empty or missing), writes
+ * "class" and the class's number into the buffer `capacity` and returns the buffer. */
 const char *mafat_names_label(const struct mafat_names *names, int class,
                               char capacity[MAFAT_NAMES_ROOM]);
 

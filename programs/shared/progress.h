@@ -11,7 +11,7 @@
 /* Begins. what: name of the work, such as "packing"; the string must stay valid until the end.
  * quiet: nothing is shown. */
 void mafat_progress_begin(const char *what, bool quiet);
-/* share: 0 to 1. The line changes with each percent. */
+/* Shows the share of the work that is done, from 0 to 1. The line changes with each percent. */
 void mafat_progress_show(double share);
 /* Shows item n of `all`; n counts from 1. */
 void mafat_progress_count(int n, int all);

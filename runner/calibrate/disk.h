@@ -21,9 +21,10 @@ struct mafat_disk_pass {
   double read_ns;  /* nanoseconds of processor time for each read; 0: nothing was read */
 };
 
-/* Reads the file from its beginning, at most most_bytes bytes, and for about most_ms milliseconds.
- * Then waits for pending reads. `memory` has MAFAT_DISK_ROOM bytes and is page-aligned. After a
- * failure (MAFAT_EIO, MAFAT_EFORMAT) the kernel may write to it until `reads` is closed. */
+/* Reads the file of the queue `reads` from its beginning, at most most_bytes bytes, and for about
+ * most_ms milliseconds. Then waits for pending reads. `memory` has MAFAT_DISK_ROOM bytes and is
+ * page-aligned. After a failure (MAFAT_EIO, MAFAT_EFORMAT) the kernel may write to `memory` until
+ * `reads` is closed. */
 int mafat_disk_read_in_a_row(struct mafat_disk_pass *pass, struct mafat_read_queue *reads,
                              char *memory, uint64_t most_bytes, double most_ms,
                              struct mafat_diagnostic *d);

@@ -1,12 +1,14 @@
-/* Encodes the coefficients of a JPEG as baseline, for libjpeg. Called by runner/image/jpeg.c.
- * Allocates through jpeg_rows.c.
+/* Encodes the coefficients of a JPEG of several scans again, as a baseline JPEG of one scan,
+ * because libjpeg would keep all coefficients of several scans in memory (jpeg_scans.h). Called by
+ * runner/image/jpeg.c. Allocates through jpeg_rows.c.
  *
  * The result has the coefficients and quantization tables of the file, so libjpeg decodes it to the
  * same pixels. */
 #include "runner/image/jpeg_state.h"
 
-/* Huffman codes for coefficients of up to 15 bits. DC: 5 bits that are the size. AC: the integer
- * size * 16 + run of zeros, in 8 bits if it is below 192, else in 9. */
+/* Huffman codes. The size of a coefficient is the number of bits of its absolute value, up to 15.
+ * The code of a DC coefficient is its size, in 5 bits. The code of an AC coefficient stands for the
+ * integer size * 16 + number of zeros before it; it has 8 bits if that is below 192, else 9. */
 enum { DC_BITS = 5, DC_CODES = 16, AC_SHORT = 192, AC_CODES = 256, MOST_SIZE = 15 };
 enum { MOST_BLOCK_BYTES = 2 * ((DC_BITS + MOST_SIZE + (COEFS - 1) * (9 + MOST_SIZE) + 7) / 8) };
 
@@ -17,7 +19,7 @@ static uint8_t *put_two(uint8_t *out, int x)
   return out;
 }
 
-/* Writes marker and length of a segment with n bytes of content. */
+/* Writes the marker and the length of a segment with n bytes of content. */
 static uint8_t *put_segment(uint8_t *out, int marker, int n)
 {
   return put_two(put_two(out, 0xff00 | marker), 2 + n);
@@ -72,7 +74,7 @@ static uint8_t *put_byte(uint8_t *out, unsigned c)
   return out;
 }
 
-/* Appends n bits, at most 24; writes 32 at a time. */
+/* Appends n bits, at most 24, to s->bits. Writes 32 bits to `out` whenever there are as many. */
 static uint8_t *put_bits(struct mafat_jpeg_scans *s, uint8_t *out, unsigned bits, int n)
 {
   s->bits = s->bits << n | bits;
@@ -80,7 +82,7 @@ static uint8_t *put_bits(struct mafat_jpeg_scans *s, uint8_t *out, unsigned bits
   if (s->n_bits < 32) return out;
   s->n_bits -= 32;
   uint32_t word = (uint32_t)(s->bits >> s->n_bits);
-  if (word & ~(word + 0x01010101) & 0x80808080) { /* a byte may be ff */
+  if (word & ~(word + 0x01010101) & 0x80808080) { /* a byte may be ff: a 0 follows such bytes */
     for (int i = 24; i >= 0; i -= 8) out = put_byte(out, word >> i);
     return out;
   }

@@ -1,11 +1,11 @@
-/* Computes the taps with which an axis is resized, and converts rows to grey. Called by
- * runner/image: image.c computes taps, and the files that read pictures or pixels convert rows.
- * Touches only its arguments. */
+/* Computes the taps with which rows and columns of a picture are resized (a tap: two pixels and
+ * their weights), and converts rows to grey. Called by runner/image: image.c computes taps, and the
+ * files that read pictures or pixels convert rows. Touches only its arguments. */
 #include "runner/image/decoder.h"
 #include "runner/image/image.h"
 
-/* If the axis is resized to one pixel, this is the last pixel of the picture, and the scale is not
- * used. Darknet does so for columns, but divides by zero for rows. If it is resized to 0 pixels,
+/* If the axis is resized to one pixel, that is the picture's last pixel, and the scale is not used.
+ * Darknet does so for columns, but divides by zero for rows. If the axis is resized to 0 pixels,
  * the network's input is all padding. */
 struct mafat_image_axis mafat_image_axis_make(int from, int to, int at, int in)
 {
@@ -35,9 +35,9 @@ struct mafat_resample_tap mafat_image_column_tap(const struct mafat_image_axis *
   return tap_between(axis, i);
 }
 
-/* Computes the last resized row from a single row of the picture, as Darknet does. If rounding
- * puts its position slightly before the picture's last row, the weights are for example 0.0001 and
- * 0, and the row is almost black. This is kept, because networks were trained with it. */
+/* The last resized row is computed from a single row of the picture, as in Darknet. If rounding
+ * puts its position slightly before the picture's last row, the two weights are for example 0.0001
+ * and 0, and the row is almost black. This is kept, because networks were trained with it. */
 struct mafat_resample_tap mafat_image_row_tap(const struct mafat_image_axis *axis, int i)
 {
   if (axis->to == 1) return tap_at_last(axis);

@@ -2,8 +2,10 @@
  * sums are never fused, so all levels give Darknet's bits. Included by bodies.h and
  * frame_rows_body.h; called by runner/image/resized_lines.c. Touches only its arguments. */
 
-/* byte / 255, correctly rounded. The first product is exact; the second has an error of 2^-40 of
- * the sum; and no quotient is within 2^-33 (relative) of a midpoint between floats. */
+/* Computes byte / 255, correctly rounded, as a sum of two products: 1 / 255 is `high`, a short
+ * number, plus `low`. The product with `high` is exact. The product with `low` has an error of
+ * 2^-40 relative to the sum, which is too small to change the rounding: no quotient is within 2^-33
+ * (relative) of a midpoint between two floats. */
 INLINE void scale_run(const uint8_t *restrict bytes, float *restrict out, const int n)
 {
   const float high = 257.0f / 65536, low = (float)(1 / 255. - 257. / 65536);

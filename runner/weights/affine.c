@@ -1,5 +1,6 @@
-/* Folds biases and batch normalization into a scale and a bias for each filter. Called by
- * runner/weights/weights.c and packer.c when they read weights. Touches only its arguments. */
+/* Folds biases and batch normalization into a scale and a bias for each filter, so that kernels
+ * compute sum * scale + bias. Called by runner/weights/weights.c and packer.c when they read
+ * weights. Touches only its arguments. */
 #include "runner/weights/affine.h"
 
 #include "runner/weights/pack.h"
@@ -17,7 +18,9 @@ static double deviation(double variance, enum mafat_epsilon epsilon)
   return __builtin_sqrt(variance) + .000001;
 }
 
-/* Computes in double precision, because a small deviation gives large factors. */
+/* (sum - mean) / deviation * scale + bias is sum * factor + (bias - mean * factor), with factor =
+ * scale / deviation. Computes in double precision, because a small deviation gives large
+ * factors. */
 struct mafat_affine mafat_affine_fold(const struct mafat_normalization *from,
                                       enum mafat_epsilon epsilon)
 {
@@ -74,7 +77,8 @@ static double value(const struct mafat_layer_constants *c, enum mafat_constant_p
   return (double)row_of(c, part, n, rows)[i];
 }
 
-/* Folds all parts into a scale and a bias for each of n filters, in the first and second row.
+/* Folds all parts into a scale and a bias for each of n filters, in the first and second row: the
+ * result is (sum + offset - mean) * factor + bias, with factor = scale / sqrt(variance + epsilon).
  * Computes in double precision, for the same reason as mafat_affine_fold. */
 static void fold_parts(const struct mafat_layer_constants *c, size_t n, float *rows)
 {

@@ -1,5 +1,6 @@
-/* Computes hashes of a network's outputs. Called by golden.c. Reads the cfg, allocates, and writes
- * weights to files in memory. */
+/* Runs a network with random weights by several plans, and computes hashes of its outputs, one for
+ * each class of kernels: those that fuse a multiplication with an addition, and those that round
+ * both. Called by golden.c. Reads the cfg, allocates, and writes weights to files in memory. */
 #include "tests/golden/outputs.h"
 
 #include "formats/darknet/darknet.h"
@@ -22,8 +23,8 @@ enum { MAX_WEIGHTS = 20000000, MAX_SIDE = 96, SEED = 1 };
 struct bench {
   struct mafat_network *network;
   float *input;
-  int fds[2];        /* [packed] */
-  char paths[2][32];
+  int fds[2];        /* of the Darknet and of the packed file */
+  char paths[2][32]; /* of the same files */
   const struct mafat_kernels *kernels[GOLDEN_N_CLASSES]; /* NULL: none of this class */
 };
 
@@ -142,7 +143,7 @@ static bool runs_plan(const struct golden_outputs *o, enum golden_class class,
   return class != GOLDEN_PLAIN || !o->there[GOLDEN_PLAIN] || r->options.packed;
 }
 
-/* Runs a plan by kernels of both classes. Its weights are opened once. */
+/* Runs a plan with the kernels of both classes. Opens its weights once. */
 static int run_classes(struct golden_outputs *o, const struct bench *b, int number,
                        const struct golden_request *r, const struct mafat_plan *plan,
                        struct mafat_diagnostic *d)

@@ -1,6 +1,6 @@
-/* Compares detections with libdarknet's: labels, boxes and confidences must agree. Ours come
- * from `run_inference --json`, libdarknet's from get_network_boxes() and do_nms_sort(). Started
- * by tests/oracle/run.sh. */
+/* Program: compares our detections with libdarknet's; labels, boxes and confidences must agree.
+ * Ours come from `run_inference --json`, which it starts, libdarknet's from get_network_boxes() and
+ * do_nms_sort(). Started by tests/oracle/run.sh. */
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -15,7 +15,8 @@
 
 enum status { AGREES = 0, DIFFERS = 1, CANNOT = 2 };
 
-static const double EDGE_TOLERANCE = 1, CONFIDENCE_TOLERANCE = 0.005; /* pixels; 0 ... 1 */
+/* tolerances of edges, in pixels, and of confidences (0 to 1) */
+static const double EDGE_TOLERANCE = 1, CONFIDENCE_TOLERANCE = 0.005;
 static const float NMS = .45f;
 
 struct options {
@@ -65,7 +66,7 @@ static int descending(const void *a, const void *b)
   return (x < y) - (x > y);
 }
 
-/* Chooses a threshold above which there are n_boxes confidences, within the range of --thresh. */
+/* Chooses a threshold, from 0.001 to 0.999, above which libdarknet has n_boxes confidences. */
 static float choose_thresh(network *net, int n_boxes)
 {
   const float least = .001f, most = .999f; /* [detection] may exceed 1 */

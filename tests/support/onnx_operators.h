@@ -12,7 +12,7 @@
  * DequantizeLinear, and the node's output "f" through a QuantizeLinear to the model's output y. */
 struct test_onnx_operator {
   const char *op_type, *inputs, *attributes;
-  int opset;
+  int opset;           /* version of the operator set; 0: 17 */
   const char *outputs; /* NULL: "y" */
 };
 

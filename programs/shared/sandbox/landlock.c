@@ -1,5 +1,6 @@
-/* Restricts the files that this process can write, with Landlock. Called by sandbox.c. Opens and
- * closes folders. */
+/* Restricts with Landlock, a kernel interface, which files this process can write; newer kernels
+ * also forbid TCP sockets, and signals to other processes. Called by sandbox.c. Restricts the
+ * process until it ends; opens and closes folders. */
 #include "programs/shared/sandbox/landlock.h"
 
 #include <errno.h>
@@ -12,8 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's interface as of its version 6. The numbers never change; they are repeated here
- * because the headers may be older than the kernel. */
+/* Landlock as of version 6 of its interface. The numbers never change; they are repeated here
+ * because the kernel's headers may be older than the kernel. */
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
 #define SYS_landlock_add_rule 445

@@ -1,6 +1,6 @@
-/* Integer vectors of sixteen lanes with masks; interface in ../integer_vector.h. Multiplies quads
- * of bytes with INTEGER_VNNI, else pairs of 16 bits. Included by integer_avx512.c and
- * integer_avx512vnni.c. */
+/* Integer vectors of sixteen lanes with masks; interface in ../integer_vector.h. With INTEGER_VNNI
+ * an instruction sums four products of bytes (a quad), else two products of 16-bit values. Included
+ * by integer_avx512.c and integer_avx512vnni.c. */
 #include <immintrin.h>
 
 #define IVEC_LANES 16
@@ -120,7 +120,7 @@ INLINE ivec ivec_nearest(fvec y, fvec least, fvec most)
 
 INLINE ivec ivec_logical(ivec v, ivec n) { return (ivec)_mm512_srlv_epi32((__m512i)v, (__m512i)n); }
 
-/* Loads the quads of n filters; at a panel's end there may be only half a vector. */
+/* Loads a quad (four weights) of each of n filters; at a panel's end n may be half a vector. */
 INLINE __m512i ivec_quads(const int8_t *p, int n)
 {
   return n >= 16 ? _mm512_loadu_si512(p) : _mm512_maskz_loadu_epi32(ivec_mask(n), p);
@@ -132,7 +132,8 @@ INLINE __m512i ivec_quad(const uint8_t *p)
   return _mm512_set1_epi32(quad);
 }
 
-/* Looks up sixteen entries of the table at a time, for the bytes that are their indices. */
+/* y[i] = table[x[i]] for 64 bytes. Goes through the table in rows of sixteen entries, and selects
+ * from each row the entries of those bytes whose upper four bits are the row's number. */
 #define IVEC_TABLE 64
 INLINE void ivec_table(const uint8_t *x, uint8_t *y, const uint8_t *table)
 {
@@ -255,7 +256,8 @@ INLINE ivec ivec_taps(ivec sum, ivec x, ivec w)
 #endif
 
 #ifdef INTEGER_VNNI
-#define IVEC_PIXELS 14 /* 28 sums, two weights, an input: 31 of 32 registers */
+/* pixels of a register tile, which needs 31 of 32 registers: 28 sums, two weights, an input */
+#define IVEC_PIXELS 14
 typedef __m512i iweights, iinput;
 INLINE iweights iweights_load(const int8_t *p, int n) { return ivec_quads(p, n); }
 INLINE iinput iinput_load(const uint8_t *p) { return ivec_quad(p); }
@@ -264,7 +266,9 @@ INLINE ivec ivec_dot(ivec sum, iinput x, iweights w)
   return (ivec)_mm512_dpbusd_epi32((__m512i)sum, x, w);
 }
 #else
-#define IVEC_PIXELS 12 /* 24 sums, four weights, two inputs and a product */
+/* pixels of a register tile, which needs 31 of 32 registers: 24 sums, four weights, two inputs and
+ * a product */
+#define IVEC_PIXELS 12
 /* Channels 0 and 2 (even), and channels 1 and 3 (odd) of each quad, as 16 bits. */
 typedef struct {
   __m512i even, odd;

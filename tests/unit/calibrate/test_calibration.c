@@ -1,6 +1,6 @@
 /* Covers runner/calibrate/{calibrate, calibrate_file, calibrate_fit, calibrate_networks,
- * disk}.c, predictor/cost/calibration.c, base/number.c: calibrations: as files, and how prices
- * are fitted to measurements. */
+ * disk}.c, predictor/cost/calibration.c, base/number.c: calibrations (measured prices of kinds of
+ * work) as text and as files, and how prices are fitted to measurements. */
 #include "runner/calibrate/calibrate.h"
 #include "runner/calibrate/calibrate_file.h"
 #include "runner/calibrate/calibrate_fit.h"
@@ -45,7 +45,7 @@ static size_t write_sample(void)
 {
   struct mafat_calibration c = sample();
   size_t n = mafat_calibration_write(&c, text, sizeof text);
-  ck_assert_uint_lt(n, 2048); /* what the reader has room for */
+  ck_assert_uint_lt(n, 2048); /* bytes of the reader's buffer */
   ck_assert_uint_eq(strlen(text), n);
   return n;
 }
@@ -181,11 +181,12 @@ START_TEST(test_what_is_stored_is_loaded)
   ck_assert(!c.measured);
   for (int i = 0; i < 2; i++)
     ck_assert_msg(mafat_calibration_store(&stored, path, &d) == MAFAT_OK, "%s", d.text);
-  ck_assert_int_eq(n_files(), 1); /* nothing beside it */
+  ck_assert_int_eq(n_files(), 1); /* no temporary file is left */
   ck_assert_int_eq(mafat_calibration_load(&c, "avx2", &warnings), MAFAT_OK);
   ck_assert(c.measured);
   ck_assert_double_eq(c.disk_ns, 1.5);
-  ck_assert_int_eq(mafat_calibration_load(&c, "avx512", &warnings), MAFAT_EIO); /* has its own */
+  /* each level has its own file */
+  ck_assert_int_eq(mafat_calibration_load(&c, "avx512", &warnings), MAFAT_EIO);
   ck_assert_int_eq(n_warnings, 0);
   ck_assert_int_eq(truncate(path, 100), 0);
   ck_assert_int_eq(mafat_calibration_load(&c, "avx2", &warnings), MAFAT_EFORMAT);
@@ -265,7 +266,7 @@ END_TEST
 
 START_TEST(test_no_number_is_negative)
 {
-  /* Without the bound x = -1, y = 2; a column without length is left out. */
+  /* Without the bound x >= 0 the solution is -1, 2. The third column of A is 0: its x becomes 0. */
   const double gram[] = {2, 1, 0, 1, 2, 0, 0, 0, 0}, moment[] = {0, 3, 1};
   double x[3] = {5, 5, 5};
   mafat_fit_solve(3, gram, moment, x);
@@ -288,7 +289,8 @@ START_TEST(test_prices_are_found_again)
       counts[i * TERMS + t] = test_random_chance(&rng, 60) ? test_random_int(&rng, 0, most[t]) : 0;
       ns[i] += counts[i * TERMS + t] * truth[t];
     }
-    /* A few per cent of noise, and now and then something else runs. */
+    /* 2 % of noise; in a tenth of the measurements another program runs, so they take twice as
+     * long. */
     ns[i] *= 1 + test_random_int(&rng, -20, 20) * 1e-3;
     if (test_random_chance(&rng, 10)) ns[i] *= 2;
   }
@@ -302,7 +304,8 @@ END_TEST
 
 START_TEST(test_what_is_not_measured_keeps_pace)
 {
-  /* Twice as slow as was thought; of the second kind nothing was seen. */
+  /* Measured times are twice those of the guessed prices; the second kind of work was not
+   * measured. */
   const double counts[] = {1000, 0, 2000, 0, 3000, 0}, ns[] = {20e3, 40e3, 60e3};
   double prices[2] = {10, 7}, error;
   ck_assert_int_eq(mafat_fit_prices(3, 2, counts, ns, prices, &error), MAFAT_OK);
@@ -334,7 +337,7 @@ START_TEST(test_networks_exist_at_every_scale)
 }
 END_TEST
 
-/* A process that was killed has left a file, and now this one has its number. */
+/* Leaves the file of a process that was killed, and whose id this process has now. */
 static void leave_file(void)
 {
   char name[128];

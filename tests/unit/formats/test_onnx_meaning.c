@@ -37,11 +37,11 @@ struct model {
   int opset;
   struct node nodes[MOST_NODES];
   struct constant constants[MOST_CONSTANTS];
-  int type; /* of the input; 0: float */
+  int type; /* of the input, as in onnx.proto; 0: float */
   int rank;
   int64_t dims[4];
   float input[MOST];
-  int n; /* number of outputs */
+  int n; /* number of elements of the output */
   float expected[MOST];
   const char *says; /* part of the message with which it is refused; NULL: it runs */
 };
@@ -541,8 +541,7 @@ END_TEST
 
 /* ---- outputs of one node ---- */
 
-/* Each of many outputs of a Split may have two readers. One of them must not overwrite what the
- * other reads, as it once did from a certain number of outputs on. */
+/* Each output of a Split has two readers. No reader may overwrite what the other reads. */
 START_TEST(parts_may_have_several_readers)
 {
   enum { PARTS = 12, WIDE = 4, ALL = PARTS * WIDE };
