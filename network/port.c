@@ -1,6 +1,7 @@
-/* Mapping between a port's dimensions and its map, and the storage order of input files. Called
- * when models run, by api/ports.c and runner/engine. Separate from view.c, whose code is dropped
- * from memory after a model is read. Pure functions. */
+/* Maps the dimensions of a port (a network's input or output) to its map, and finds the storage
+ * order of input files. Called by api/ports.c, runner/engine and, through mafat_network_input_order
+ * (network.h), api/ and experiments/planners. Separate from view.c, whose code is dropped from
+ * memory after a model is read, because this code is needed in runs. Pure functions. */
 #include "network/port.h"
 
 void mafat_view_planes(struct mafat_view *view, struct mafat_shape shape)
