@@ -101,9 +101,9 @@ static int take_affine(struct mafat_weights *w, const struct mafat_fetch *fetch,
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
   bool alone = mafat_layer_weights_form(l) == MAFAT_WEIGHTS_AFFINE;
   size_t n = (size_t)l->out.c,
-         capacity = alone ? (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP) : n;
-  float *scale = alone ? floats_of(w->panels[fetch->layer]) : w->affine, *bias = scale + capacity;
-  if (alone) memset(scale, 0, 2 * capacity * sizeof *scale);
+         padded = alone ? (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP) : n;
+  float *scale = alone ? floats_of(w->panels[fetch->layer]) : w->affine, *bias = scale + padded;
+  if (alone) memset(scale, 0, 2 * padded * sizeof *scale);
   bool good =
       mafat_affine_take(fetch->kind, values, n, mafat_affine_epsilon(w->network), scale, bias);
   return good || w->trust[fetch->layer].checked ? MAFAT_OK : refuse(w, fetch->layer, d);
@@ -115,7 +115,7 @@ static int take_parts(struct mafat_weights *w, const struct mafat_fetch *fetch, 
                       struct mafat_diagnostic *d)
 {
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
-  size_t n = (size_t)l->out.c, capacity = (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP);
+  size_t n = (size_t)l->out.c, padded = (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP);
   if (mafat_layer_sums_integers(l)) {
     mafat_affine_spread_parts(fetch, &w->file->constants->layers[fetch->layer], data, n, w->affine);
     return MAFAT_OK;
@@ -125,9 +125,9 @@ static int take_parts(struct mafat_weights *w, const struct mafat_fetch *fetch, 
   if (!good && !w->trust[fetch->layer].checked) return refuse(w, fetch->layer, d);
   if (!fetch->folds || mafat_layer_weights_form(l) != MAFAT_WEIGHTS_AFFINE) return MAFAT_OK;
   float *scale = floats_of(w->panels[fetch->layer]);
-  memset(scale, 0, 2 * capacity * sizeof *scale);
+  memset(scale, 0, 2 * padded * sizeof *scale);
   memcpy(scale, w->affine, n * sizeof *scale);
-  memcpy(scale + capacity, w->affine + n, n * sizeof *scale);
+  memcpy(scale + padded, w->affine + n, n * sizeof *scale);
   return MAFAT_OK;
 }
 

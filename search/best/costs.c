@@ -219,8 +219,8 @@ static void drop_cut(struct mafat_costs *c, double *crossing, int i)
 }
 
 /* Removes cuts until max_blocks blocks are left. First removes each cut that is crossed by more
- * bytes than both of its neighbors. Then repeatedly removes the cut whose two blocks have the
- * fewest layers together; among several of these, the cut that the most bytes cross. */
+ * bytes than both of its neighbors. Then repeatedly removes the cut whose two neighboring blocks
+ * have the fewest layers together; among several such cuts, the one that the most bytes cross. */
 static void thin_cuts(struct mafat_costs *c, double *crossing, int max_blocks)
 {
   double before = crossing[0];
@@ -233,9 +233,9 @@ static void thin_cuts(struct mafat_costs *c, double *crossing, int max_blocks)
   while (c->n_blocks > max_blocks) {
     int worst = 1;
     for (int i = 2; i < c->n_blocks; i++) {
-      int capacity = c->cuts[i + 1] - c->cuts[i - 1],
+      int layers = c->cuts[i + 1] - c->cuts[i - 1],
           least = c->cuts[worst + 1] - c->cuts[worst - 1];
-      if (capacity < least || (capacity == least && crossing[i] > crossing[worst])) worst = i;
+      if (layers < least || (layers == least && crossing[i] > crossing[worst])) worst = i;
     }
     drop_cut(c, crossing, worst);
   }

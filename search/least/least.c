@@ -258,9 +258,9 @@ static void join(struct group_climb *c, int group, int n)
   }
 }
 
-/* Tries two groups that end at the positions `cut` and `end`, instead of n_old groups. In turns,
- * the first group is run as `left` says and the second one in every way, and the first one in every
- * way and the second as `right` says. */
+/* Tries two groups that end at the positions `cut` and `end`, instead of n_old groups. For each cut
+ * candidate, tries it for the first group, with `right` for the second one, and then `left` for the
+ * first group, with it for the second one. */
 static void try_pair(struct group_climb *c, int group, int n_old, int cut, int end,
                      struct mafat_cut left, struct mafat_cut right)
 {

@@ -183,8 +183,9 @@ static void extend_run(const struct run_search *s, int r, int begin, uint64_t ca
     }
     if (widest + weights > capacity) return;
     uint64_t crosses = before;
-    if (end > begin && r > 0) crosses += s->list[begin].in; /* from the previous rank at least */
-    if (end > begin && r > 0 && end == s->n) crosses += s->list[end - 1].out; /* back to the root */
+    if (end > begin && r > 0) crosses += s->list[begin].in; /* the input of the run's first layer */
+    /* the network's output, sent to rank 0 */
+    if (end > begin && r > 0 && end == s->n) crosses += s->list[end - 1].out;
     if (crosses >= s->least[row + (size_t)end]) continue;
     s->least[row + (size_t)end] = crosses;
     s->last[row + (size_t)end] = begin;

@@ -48,13 +48,15 @@ struct graph_map {
 
 struct graph_node {
   enum graph_kind kind;
-  int a, b; /* indices of the nodes that it reads */
+  int a, b; /* indices of the nodes that it reads; b only if graph_reads_two(kind) */
   struct graph_map out;
   int kernel[2], stride[2], dilation[2]; /* vertical, horizontal */
   bool same;  /* padding SAME; no padding if both `same` and `given` are false */
-  bool given; /* only in ONNX: padding by `begin` and `end` */
+  bool given; /* only in ONNX: padding is that of `begin` and `end` */
   bool ceil, counted; /* pools: windows may pass the end; means count padding */
-  int begin[3], size[3], end[3];         /* slices; padding before and after */
+  /* slices: range [begin, end) of each axis, and its size; padding: pixels before (begin) and after
+   * (end) rows and columns */
+  int begin[3], size[3], end[3];
   int axis;                              /* enum graph_axis */
   unsigned axes;                         /* set of 1 << enum graph_axis */
   int order[GRAPH_AXES];                 /* transpose: input axis of each output axis */
@@ -63,6 +65,7 @@ struct graph_node {
   int alpha, beta; /* parameters in 64ths, which decimal text represents exactly */
   int fused; /* TFLite: activation fused into the node, as a number of the schema; 0: none */
   int groups;                            /* groups of channels and filters */
+  /* number of nodes that read it */
   int readers;
   bool put_out;                          /* an output although other nodes read it */
 };
@@ -78,7 +81,7 @@ struct random_graph {
   uint64_t number;
   struct graph_node nodes[GRAPH_NODES];
   int n;
-  bool for_tflite; /* else for ONNX, which has more kinds */
+  bool for_tflite; /* for a TFLite file; false: for ONNX, which has more kinds */
   bool integers;   /* 8-bit maps, but float inputs and outputs */
   bool is_signed;  /* int8; else uint8, like TFLite files of 2018 */
 };
@@ -86,6 +89,7 @@ struct random_graph {
 /* A generator seeded with a number. */
 struct test_rng graph_random(uint64_t number);
 
+/* Makes the graph of this number for a file format. */
 struct random_graph graph_make(uint64_t number, enum graph_format format);
 
 /* Quantization of a node's map in an integer graph. `zero` is for int8; for uint8 it is 128

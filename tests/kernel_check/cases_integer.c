@@ -90,13 +90,13 @@ static float as_factor(int32_t bits)
 static struct mafat_integer_finish random_finish(int n, int64_t largest_sum)
 {
   int32_t *rows = (int32_t *)(void *)input_floats(3 * (size_t)n);
-  const int32_t capacity = (int32_t)(INT32_MAX - largest_sum);
+  const int32_t most = (int32_t)(INT32_MAX - largest_sum);
   const bool small = one_in(2), negative = one_in(2); /* weights with a negative scale */
   const bool alike = /* one factor for both signs, below a half: the usual case */
       one_in(2);
   for (int i = 0; i < n; i++) {
     struct mafat_rule_scale s = random_scale(small ? -12 : -31, small ? -3 : one_in(4) ? 30 : 0);
-    rows[i] = one_in(3) ? (one_in(2) ? capacity : -capacity) : random_in(-200000, 200000);
+    rows[i] = one_in(3) ? (one_in(2) ? most : -most) : random_in(-200000, 200000);
     rows[n + i] = negative && one_in(4) ? -s.multiplier : s.multiplier;
     rows[2 * n + i] = s.shift;
   }
@@ -154,13 +154,13 @@ static void run_conv(const struct mafat_integer_kernels *k, const void *call)
 {
   const struct mafat_integer_conv_call *c = call;
   struct mafat_integer_conv_call again = *c;
-  uint16_t capacity[8192] = {0};
+  uint16_t sorted[8192] = {0};
   struct mafat_integer_input_sums input_sums = {.known = false};
   k->conv(c);
   if (!c->start || !c->finish) return;
   again.input_sums = &input_sums;
-  again.sorted = capacity;
-  again.sorted_capacity = sizeof capacity / sizeof *capacity;
+  again.sorted = sorted;
+  again.sorted_capacity = sizeof sorted / sizeof *sorted;
   k->conv(&again);
   k->conv(&again);
 }

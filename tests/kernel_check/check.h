@@ -1,8 +1,7 @@
-/* Support for the cases of kernel_check: random values, memory between guard pages, comparison
- * of every level with its class's reference and with double precision. Included by
- * kernel_check.c and the case files.
- *
- * A case fills one struct check_call, with arrays from the functions below, and passes it to
+/* Support for the cases of kernel_check: random values, memory between guard pages, comparison of
+ * every kernel level's outputs with double precision, and bit for bit with the reference level of
+ * its class (with or without fused multiply-adds). Included by kernel_check.c and the case files. A
+ * case fills one struct check_call, with arrays from the functions below, and passes it to
  * check_run, which does the rest. Case i of a run has the seed `seed` + i and depends on nothing
  * else. */
 #ifndef MAFAT_TESTS_KERNEL_CHECK_CHECK_H

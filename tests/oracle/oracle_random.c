@@ -81,8 +81,8 @@ static void replace_unknown_activations(char *text)
     at += sizeof key - 1;
     char *end = at + strcspn(at, "\n");
     if (knows_activation(at)) continue;
-    size_t capacity = (size_t)(end - at);
-    if (capacity >= 4) memcpy(at, "relu", 4), memmove(at + 4, end, strlen(end) + 1);
+    size_t length = (size_t)(end - at);
+    if (length >= 4) memcpy(at, "relu", 4), memmove(at + 4, end, strlen(end) + 1);
     else memcpy(at, "elu", 3), memmove(at + 3, end, strlen(end) + 1);
   }
 }

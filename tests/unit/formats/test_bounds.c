@@ -115,12 +115,12 @@ static void read_calibration(const char *path, const char *data, size_t n)
 static void read_frames(const char *path, const char *data, size_t n, const char *video)
 {
   static struct mafat_frames f;
-  static unsigned char capacity[1 << 20];
+  static unsigned char frame[1 << 20];
   size_t got = 1;
   int fd = open(path, O_RDONLY);
   (void)data, (void)n;
-  if (mafat_frames_open(&f, fd, video, NULL) == MAFAT_OK && f.frame_bytes <= sizeof capacity)
-    while (got > 0 && mafat_frames_next(&f, capacity, &got, NULL, NULL) == MAFAT_OK) continue;
+  if (mafat_frames_open(&f, fd, video, NULL) == MAFAT_OK && f.frame_bytes <= sizeof frame)
+    while (got > 0 && mafat_frames_next(&f, frame, &got, NULL, NULL) == MAFAT_OK) continue;
   close(fd);
 }
 static void read_y4m(const char *path, const char *data, size_t n)

@@ -19,6 +19,8 @@ Suite *fan_out_suite(void);
 
 enum { TOKENS = 37, HEADS = 3, TABLE = 50 };
 
+/* Adds an operand to the layer: the first `channels` channels of a tensor, or all if channels is
+ * 0. */
 static void read_from(struct mafat_network *n, struct mafat_layer *l, int tensor, int channels)
 {
   struct mafat_shape s = mafat_network_tensor_shape(n, tensor);

@@ -84,16 +84,16 @@ static struct mafat_box hull(const struct marks *m)
 }
 
 /* Marks the pixels of an operand's sources that are in the hull of the pixels that a box of the
- * output reads: the smallest box that contains them. `capacity`: working array for the operand's
+ * output reads: the smallest box that contains them. `pixels`: working array for the operand's
  * pixels. */
 static void mark_operand(const struct mafat_layer *l, int operand, struct mafat_box out,
-                         struct marks *marks, bool *capacity)
+                         struct marks *marks, bool *pixels)
 {
   const struct mafat_operand *o = &l->operands[operand];
   const struct mafat_sources *sources = &o->sources;
-  struct marks m = {capacity, o->shape};
+  struct marks m = {pixels, o->shape};
   ck_assert_int_le(o->shape.h * o->shape.w, MOST_PIXELS);
-  memset(capacity, 0, (size_t)(o->shape.h * o->shape.w) * sizeof *capacity);
+  memset(pixels, 0, (size_t)(o->shape.h * o->shape.w) * sizeof *pixels);
   for (int y = out.y.begin; y < out.y.end; y++)
     for (int x = out.x.begin; x < out.x.end; x++)
       if (operand > 0) mark_blended(l, operand, y, x, &m);
@@ -222,8 +222,8 @@ static void check_tile(const struct subject *s, const struct mafat_group *g, int
             ty, tx, l, b.y.begin, b.y.end, b.x.begin, b.x.end, needed.y.begin, needed.y.end,
             needed.x.begin, needed.x.end);
     exact = exact && !sees_only_padding(layer);
-    bool capacity[MOST_PIXELS];
-    for (int k = 0; k < layer->n_operands; k++) mark_operand(layer, k, b, marks, capacity);
+    bool pixels[MOST_PIXELS];
+    for (int k = 0; k < layer->n_operands; k++) mark_operand(layer, k, b, marks, pixels);
   }
 }
 

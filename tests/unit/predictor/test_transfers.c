@@ -93,10 +93,12 @@ static void ds_cnn(void)
 
 enum { N_NETWORKS = 6 };
 
-/* Published figures, with k as 1000 and M as a million; one_pass and best_pairs are exact bytes. */
+/* Published figures, with k as 1000 and M as a million. one_pass, best_pairs: exact values of our
+ * two lower bounds (transfers.h). */
 static const struct published {
   const char *name;
-  double macs, weights, baseline, least; /* activation bytes */
+  /* published bytes of activations copied: without fusion; with the best fusion */
+  double macs, weights, baseline, least;
   uint64_t one_pass, best_pairs;
 } published[N_NETWORKS] = {
     {"MV1-224", 41.0e6, 463.6e3, 2.9e6, 1.64e6, 2676384, 1346720},
@@ -157,7 +159,8 @@ START_TEST(test_one_pass_and_best_pairs)
 }
 END_TEST
 
-/* Price: bytes copied, where only the first *context pairs of layers may be fused. */
+/* Price of a unit: the bytes that it copies, or infinity for a fused unit that is not one of the
+ * first *context pairs of a depthwise and a 1x1 layer. */
 static double price_of_some(const void *context, const struct mafat_unit *u)
 {
   const int *blocks = context;

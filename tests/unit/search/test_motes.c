@@ -79,6 +79,7 @@ END_TEST
 
 struct rule {
   const char *layers; /* layers after a layer of 16 channels, 8 rows, 12 columns */
+  /* axis of the first layer; axis of the last layer */
   enum mafat_acg_axis from, to;
   bool connected;
 };
@@ -209,6 +210,8 @@ static int fine_rows(struct counting *c, int slice)
   return ADD(c, 64, true, sum, slice);
 }
 
+/* Peak bytes of Fig. 2 computed in two slices of rows. late: each slice is copied just before it is
+ * used. */
 static uint64_t fine(bool late)
 {
   struct counting *c = count();
@@ -227,11 +230,12 @@ START_TEST(the_worked_example)
   ck_assert_uint_eq(coarse(true), 768);
   ck_assert_uint_eq(coarse(false), 1152);
   ck_assert_uint_eq(fine(false), 384);
-  ck_assert_uint_eq(fine(true), 448); /* each slice is made just before its use */
+  ck_assert_uint_eq(fine(true), 448);
 }
 END_TEST
 
-/* An input of `rows` rows of one byte, in n blocks, which passes through `layers` 3x3 layers. */
+/* An input of `rows` rows of one byte, in n blocks, which passes through `layers` 3x3 layers. made:
+ * [layer][block]: buffer with the block's rows; -1: not made yet. */
 struct windows {
   struct counting *c;
   int n, layers, rows;

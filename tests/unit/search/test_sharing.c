@@ -157,6 +157,7 @@ static void extraction(struct model *m, bool all)
 
 /* ---- the thesis's example ---- */
 
+/* {number, input values, output values, weights, multiplications} of each layer */
 static const struct mafat_rank_layer example[4] = {
     {0, 4, 8, 32, 32}, {1, 8, 16, 128, 128}, {2, 16, 4, 64, 64}, {3, 4, 4, 16, 16}};
 
@@ -173,8 +174,8 @@ START_TEST(exchanges_of_the_example)
 }
 END_TEST
 
-/* Values exchanged by two ranks for each layer, if its outputs or its inputs are divided. Functions
- * return values times the number of ranks. */
+/* Values exchanged by two ranks for each layer, if its outputs or its inputs are divided.
+ * mafat_scheme_exchange returns values times the number of ranks. */
 START_TEST(each_layer_of_the_example)
 {
   static const uint64_t out[4] = {12, 16, 4, 2}, in[4] = {10, 20, 12, 6};
@@ -229,11 +230,16 @@ static const int counts[N_COUNTS] = {1, 2, 3, 4, 5, 6, 8, 10};
 
 static const struct {
   void (*build)(struct model *m, bool all);
-  int n, from;                   /* number of convolutions; the one from which weights are shared */
+  /* number of convolutions; the first one whose weights are shared */
+  int n, from;
+  /* sums over all convolutions; widest: most values of a layer's input and output together */
   uint64_t weights, widest, multiplications;
+  /* MB (10^6 bytes) of a rank, for each number of ranks in `counts` */
   double megabytes[N_COUNTS];
-  double one_by_one;             /* the table's SEQ */
-  double all_single, all_shared; /* with pools and fully connected layers */
+  /* the table's SEQ: MB of the rank that needs most, if each layer has a rank of its own */
+  double one_by_one;
+  /* MB of one rank, and of ten, with pools and fully connected layers; 0: not in the table */
+  double all_single, all_shared;
 } table[] = {
     {yolov2, 23, 8, 50941792, 12938240, UINT64_C(31469126656), {255.52, 129.36, 87.30, 66.27, 53.66,
      45.25, 34.73, 28.42}, 51.76, 262.91, 29.16},
@@ -245,6 +251,7 @@ static const struct {
      18.42, 14.54, 12.21}, 20.08, 0, 0},
 };
 
+/* Returns MB, rounded to 0.01, of values / parts floats. */
 static double megabytes(uint64_t values, int parts)
 {
   return round((double)values * 4 / parts / 1e4) / 100;

@@ -146,6 +146,7 @@ static char *map_memory(size_t bytes)
 
 struct refusals {
   long calls[4]; /* ended by 0 */
+  /* errno of a refused call */
   int error;
   bool direct;   /* refuses O_DIRECT */
 };
