@@ -38,6 +38,7 @@ struct content {
 
 /* A file. It is freed when it has no name left and is not open. */
 struct file {
+  /* number of its names; number of open descriptors */
   int names, opens;
   mode_t mode;
   struct timespec changed;
@@ -53,6 +54,8 @@ static struct name {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
+  /* values of the control words: short (less, in bytes), slow (delay_ms), at (at: the read, or -1;
+   * change; name), full (left: bytes that still fit), nolinks */
   size_t less;
   unsigned delay_ms;
   int at;
@@ -60,6 +63,7 @@ static struct {
   size_t left;
   bool full, no_links;
 } faults = {.at = -1};
+/* the two numbers of .verdict; state of the random numbers */
 static unsigned n_changes, n_parts, state = 1;
 
 static unsigned draw(unsigned below)

@@ -19,6 +19,7 @@ Suite *image_scans_suite(void);
 
 enum { MOST_SCANS = 600, COEFS = 64 };
 
+/* The scans of a file. */
 struct script {
   jpeg_scan_info scans[MOST_SCANS];
   int n;
@@ -26,6 +27,8 @@ struct script {
 
 /* ---- random files ---- */
 
+/* Adds a scan of n components: coefficients first to last, with the bits from `low` on. high: the
+ * scans before had the bits from `high` on; 0: they had none. */
 static void add_scan(struct script *s, const int *components, int n, int first, int last, int high,
                      int low)
 {

@@ -19,6 +19,7 @@ struct meaning {
 
 enum { MOST_ROWS = 48, MOST_CHANNELS = 160 };
 
+/* A list of sources, and where each element of the map that it stands for is stored. */
 struct map {
   struct mafat_sources sources;
   int rows, channels;
