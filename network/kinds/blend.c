@@ -9,8 +9,8 @@
 
 #include <math.h>
 
-/* True if height and width of one map are both `factor` times those of the other, for one integer
- * factor >= 1 (rounded down), as Darknet requires. */
+/* True if one map's height and width are the same integer multiple of the other map's, at least 1,
+ * where quotients are rounded down. Darknet requires this. */
 static bool sizes_agree(struct mafat_shape from, struct mafat_shape to)
 {
   return from.w / to.w == from.h / to.h && to.w / from.w == to.h / from.h &&

@@ -1,8 +1,8 @@
 /* If a plan's text ends in /inplace, an output of a group that runs by rows may share its buffer
  * with a dying map: one that this group is the last to read. Such a buffer is an in-place ring of
- * rows. Row y of the output is stored a fixed number of rows, the overlap distance, ahead of row y
- * of the map. So a row of the output only overwrites rows that are no longer needed. Called by
- * lay.c. Fills two arrays of the plan, allocated from the plan's heap.
+ * rows. The slot of the output's row y is that of the map's row y, minus a fixed number of slots,
+ * the overlap distance. So a row of the output only overwrites rows that are no longer needed.
+ * Called by lay.c. Fills two arrays of the plan, allocated from the plan's heap.
  *
  * In groups of tiles the overlap distance is 0. An output and a dying map can share a buffer if no
  * pixel of the map is read after the output's pixel at the same place is written.

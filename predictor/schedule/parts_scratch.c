@@ -14,8 +14,8 @@ struct scratch_maker {
   const struct mafat_plan *plan;
   const struct mafat_network *network;
   struct mafat_parts_scratch *scratch;
-  int *newest;   /* [layer]: its newest record; -1: none yet */
-  int *previous; /* [record]: previous record of the same layer; -1: none */
+  int *newest;   /* [layer]: index in scratch->records of its newest record; -1: none yet */
+  int *previous; /* [record]: index of the previous record of the same layer; -1: none */
   int capacity;      /* allocated records */
 };
 
@@ -166,9 +166,9 @@ static size_t most_alive(const size_t *live, int from, int until)
 void mafat_parts_scratch_join(struct mafat_parts_scratch *s, int n_parts, const size_t *live,
                               int n_times)
 {
-  /* The part at position p is computed at the times 2 p and 2 p + 1. peak: greatest number of bytes
-   * in use at any time before runs are merged; beside: greatest value of `live` during the last run
-   * of the new list */
+  /* Position p has the times 2 p (a separate transform of the input) and 2 p + 1 (the step). peak:
+   * greatest number of bytes in use at any time before runs are merged; beside: greatest value of
+   * `live` during the last run of the new list */
   size_t peak = most_alive(live, 0, n_times), beside = 0;
   int n = 0;
   for (int i = 0; i < s->n_runs; i++)

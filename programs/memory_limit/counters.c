@@ -25,7 +25,7 @@ static void take_line(const char *name, const char *value, const struct counter_
     if (strcmp(name, lines[i].name) == 0) *lines[i].value = strtoll(value, NULL, 10);
 }
 
-/* Reads lines of memory.stat. */
+/* Sets the values of those lines of memory.stat whose names are in `lines`. */
 static void read_stat(const struct limit_group *g, const struct counter_line *lines, size_t n_lines)
 {
   struct cgroup_stat stat;
@@ -39,7 +39,7 @@ static void read_stat(const struct limit_group *g, const struct counter_line *li
   if (handle) cgroup_read_stats_end(&handle);
 }
 
-/* Reads values of another file, whose lines are a name and a number. */
+/* Does what read_stat does, for another file whose lines are a name and a number. */
 static void read_lines(const struct limit_group *g, const char *file,
                        const struct counter_line *lines, size_t n_lines)
 {

@@ -15,7 +15,7 @@
 
 enum { OPTION_HELP_WIDTH = 80 };
 
-/* The help of a row, or of a second form of its option. */
+/* The help of an option: of its row in options.def, or of a second form of the option. */
 struct option_entry {
   const char *name, *argument, *help, *variable;
   const char *brief; /* the line of --help; NULL: only --help=all has the option */
@@ -60,8 +60,8 @@ static inline void option_help_wrap(const char *text, int column)
   putchar('\n');
 }
 
-/* A walk through the rows of a program. Each entry is collected from several lines of options.def
- * and then passed to `emit`. */
+/* A walk through those rows of options.def that a program has. Each entry is collected from several
+ * lines of options.def and then passed to `emit`. */
 struct option_walk {
   unsigned program;
   void (*emit)(struct option_walk *w);
@@ -117,7 +117,8 @@ static __attribute__((noinline, unused)) void option_walk_variable(struct option
   w->entry.variable = variable;
 }
 
-/* Calls w->emit for each row of the section that w->program has. */
+/* Calls w->emit for each row of the including file's section of options.def, if w->program has the
+ * row. */
 static void option_walk(struct option_walk *w)
 {
   w->entry.name = NULL;

@@ -12,8 +12,9 @@
 
 enum { MOST_LAID_OUT = 6 }; /* greatest number of proposals that are compared */
 
-static const double NEAR = 1.15; /* most estimated time of a proposal, relative to the fastest */
-/* most time of a candidate, relative to the fastest, with which it is preferred for fewer bytes */
+static const double NEAR = 1.15; /* limit of a proposal's estimated time, relative to the fastest */
+/* A candidate that needs fewer bytes than the fastest one is preferred if its time is at most this
+ * factor greater. */
 static const double SLOWER = 1.005;
 
 struct quick {

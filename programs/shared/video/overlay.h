@@ -2,8 +2,7 @@
  * Boxes are drawn into the caller's frame; formats whose colours are not in separate planes are
  * converted while writing. A JPEG is decoded again, row by row: luma is written at once, and chroma
  * is stored after the JPEG in the frame's buffer until luma is complete. Writes to an open file;
- * allocates nothing.
- * Included by programs/run_inference/video.c. */
+ * allocates nothing. Included by programs/run_inference/video.c. */
 #ifndef MAFAT_PROGRAM_VIDEO_OVERLAY_H
 #define MAFAT_PROGRAM_VIDEO_OVERLAY_H
 

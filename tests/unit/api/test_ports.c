@@ -19,7 +19,8 @@ static struct mafat_diagnostic diagnostic;
 
 /* ---- the order of a file ---- */
 
-/* Checks that the order's steps lead to each element's position in the view. */
+/* Checks that the file order's planes, rows and strides give the index of each element in the file,
+ * and that there are `planes` planes and `rows` rows. */
 static void check_order(int n_dims, const long long *dims, const int *axes, int planes, int rows)
 {
   struct mafat_view view;

@@ -22,7 +22,7 @@ Suite *windows_suite(void);
 struct problem {
   struct mafat_network *network;
   const struct mafat_layer *layer;
-  bool pools, mean;       /* mean: an average pool, if it pools */
+  bool pools, mean;       /* pools: a pool, else a convolution; mean: an average pool */
   float *input;   /* [c][h][w] */
   float *biases;  /* [filters] */
   float *weights; /* [filters][c / groups][y taps][x taps] */
@@ -32,7 +32,7 @@ static struct mafat_taps random_taps(struct test_rng *rng, bool pools, int exten
 {
   struct mafat_taps t = {.size = test_random_int(rng, 1, 5), .stride = test_random_int(rng, 1, 3),
                          .dilation = test_random_chance(rng, 60) ? 1 : test_random_int(rng, 2, 3)};
-  int most = pools ? (t.size - 1) * t.dilation : t.size + 2; /* pools cover some map */
+  int most = pools ? (t.size - 1) * t.dilation : t.size + 2; /* at least one tap is in the map */
   t.before = test_random_int(rng, 0, mafat_min(most, 6));
   t.after = test_random_int(rng, 0, mafat_min(most, 6));
   while (mafat_taps_outputs(t, extent) < 1) t.after++;
@@ -117,7 +117,7 @@ static void release_problem(struct problem *p)
   mafat_network_close(&p->network);
 }
 
-/* The input of tap (ky, kx) of an output in a channel; NULL in the padding. */
+/* Returns the input that tap (ky, kx) of output (y, x) reads in channel c; NULL: padding. */
 static const float *tap_of(const struct problem *p, int c, int y, int x, int ky, int kx)
 {
   const struct mafat_layer *l = p->layer;
@@ -128,7 +128,7 @@ static const float *tap_of(const struct problem *p, int c, int y, int x, int ky,
   return &p->input[(c * mafat_network_picture_shape(p->network).h + iy) * l->in.w + ix];
 }
 
-/* Does the tap lie in the map, or in padding that counts? */
+/* True if an average pool counts the tap: it is in the map, or in padding that is counted. */
 static bool is_counted(const struct mafat_layer *l, int y, int x, int ky, int kx)
 {
   return mafat_taps_first(l->window.y, y) + ky * l->window.y.dilation < l->in.h + l->counted_y &&

@@ -5,8 +5,9 @@
 
 #include "predictor/plan/fusion.h"
 
-/* Sums follow TFLite's rule: both operands are converted to integers of scale
- * (twice the larger scale) / 2^20 before they are added. */
+/* Returns a kernel call with the factors and zero points of the layer; the caller adds addresses
+ * and sizes. x: quantization of the first operand. Sums follow TFLite's rule: both operands are
+ * converted to integers of scale (twice the larger scale) / 2^20 before they are added. */
 struct mafat_integer_blend_call mafat_integer_blend(const struct mafat_network *n, int layer,
                                                     const struct mafat_quantization *x)
 {
