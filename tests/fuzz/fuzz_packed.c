@@ -47,6 +47,7 @@ static bool in_turn; /* true: also opened by descriptor and in memory (ways.h) *
 /* Offsets in the header (doc/packed.md). */
 enum { INDEX_BYTES_AT = 64, INDEX_CHECKSUM_AT = 72, HEADER_CHECKSUM_AT = 80 };
 
+/* Recomputes the hashes of the embedded graph, of the index and of the header. */
 static void seal_again(char *beginning, const struct mafat_packed *p)
 {
   uint64_t index_bytes, sum;

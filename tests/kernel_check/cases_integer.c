@@ -14,6 +14,8 @@ enum { MAX_IN_ROWS = 64, MAX_SLICES = 12, MAX_OUT_ROWS = 6, BYTES_AFTER = 3 };
 
 /* ---- random values ---- */
 
+/* Random inputs and weights: uniform; half of them at the ends of their type's range; most of them
+ * of the largest magnitude (255 and -128). */
 enum nastiness { UNIFORM, ENDS, LARGEST, N_NASTINESS };
 
 static uint8_t random_byte(enum nastiness how)

@@ -36,6 +36,7 @@ struct mafat_network *test_network(const char *cfg_text)
   mafat_cfg_close(&cfg);
   ck_assert_msg(code == MAFAT_OK, "%s\n%s", d.text, cfg_text);
   unsigned long long seed;
+  /* test_random_network writes this line if the network is to be varied */
   if (sscanf(cfg_text, "# windows %llu", &seed) == 1) test_vary(n, seed);
   return n;
 }

@@ -58,6 +58,7 @@ struct writer {
   struct written files[N_FILES], values;
 };
 
+/* Appends `bytes` bytes of data, or as many filler bytes if data is NULL. */
 static void append(struct written *w, const void *data, size_t bytes)
 {
   w->bytes = realloc(w->bytes, w->n + bytes + 1);
