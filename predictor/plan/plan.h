@@ -90,8 +90,8 @@ struct mafat_plan {
   int *place_of;  /* [tensor]: tensor whose buffer it reuses (planning/in_place.h); -1: none */
   int *ring_shared_with;  /* [tensor]: tensor whose dead rows it overwrites in a shared ring
                              (planning/in_place_rings.h); -1: none */
-  int *overlap_distance; /* [tensor]: rows by which it is stored ahead of ring_shared_with[tensor],
-                            whose allocation includes these rows */
+  int *overlap_distance; /* [tensor]: slots from its row 0 to row 0 of ring_shared_with[tensor],
+                            whose allocation includes these slots */
   int *panel_producer; /* [layer]: convolution of its panel fusion (order.h), which may be the layer
                           itself; -1: none */
 };

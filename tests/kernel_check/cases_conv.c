@@ -47,8 +47,8 @@ static int choose_size(void)
   return one_in(4) ? random_in(1, 11) : favoured[one_in(3) ? random_in(2, 5) : random_in(0, 1)];
 }
 
-/* Returns a random window, usually equal in both directions. Windows of more than 5 taps are not
- * dilated. */
+/* Returns a random window, usually equal in both directions. A direction with more than 5 taps is
+ * not dilated. */
 static struct mafat_window choose_window(void)
 {
   struct mafat_window w = mafat_window_square(choose_size(), one_in(2) ? 1 : random_in(1, 4), 0);
