@@ -387,6 +387,18 @@ QDvAydUpQYztDpHsrndR8jfW/O3EUF7cRRqEwiSsoHgvsDSlK2takPIL/8QAFQEBAQAAAAAAAAAAAAAA
 MzRBcrHB4f/aAAgBAxEAPwBItNtOgZcmwsNT96a7KEZrnHMlf//QbHeSb3elPj8Fmw8L/9k=
 END
 printf 'P5\n# grey\n3 2 65535\n123456789012' > "$1/image/grey.pgm"
+# BMP: 24 bits per pixel; 1 bit with OS/2's header; 16 bits with masks
+base64 -d > "$1/image/colour.bmp" <<'END'
+Qk1GAAAAAAAAADYAAAAoAAAAAgAAAAIAAAABABgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAYWJj
+ZGVmZ2hhYmNkZWZnaA==
+END
+base64 -d > "$1/image/core.bmp" <<'END'
+Qk0sAAAAAAAAACAAAAAMAAAACQADAAEAAQBhYmNkZWalPKU8pTylPKU8pTw=
+END
+base64 -d > "$1/image/masks.bmp" <<'END'
+Qk1SAAAAAAAAAEIAAAAoAAAAAwAAAAIAAAABABAAAwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAPgA
+AOAHAAAfAAAAMDEyMzQ1NjcwMTIzNDU2Nw==
+END
 
 # Headers of both widths, then zeros: too short, exact for one network, too long.
 for payload in 0 40 48 400 1584 2288 4000; do
