@@ -204,7 +204,8 @@ static int make_constant(const struct mafat_tflite_importer *i, int tensor)
                                        .type = mafat_tflite_file_type(t)};
     return mafat_tflite_is_quantized(t) ? mafat_tflite_scales(i, tensor, &v->scales) : MAFAT_OK;
   }
-  int64_t *ints = malloc(MOST * sizeof *ints);
+  uint64_t count = mafat_tflite_elements(t); /* reading refuses more than MOST */
+  int64_t *ints = malloc(((size_t)(count < MOST ? count : MOST) + 1) * sizeof *ints);
   if (!ints) return mafat_graph_fail_memory(i->g);
   code = mafat_tflite_ints(i->model, i->file, tensor, MOST, ints, &n, i->g->d);
   if (code == MAFAT_OK) code = mafat_graph_look_at(i->g, n);
