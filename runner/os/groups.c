@@ -1,7 +1,7 @@
 /* Finds this process's cgroups, their free memory, processor quota and pressure file. Called by
  * api/choose.c, runner/calibrate/calibrate.c, programs/mafat/doctor.c, and runner/os (budget.c,
- * headroom.c, pressure.c). Reads /proc and /sys; allocates nothing. Keeps the mounts of this system
- * in a static variable, which the first call fills. */
+ * headroom.c, pressure.c). Reads /proc and /sys; allocates nothing. Static variables
+ * keep the mounts of this system, and when no cgroup had a limit. */
 #include "runner/os/groups.h"
 
 #include "base/part.h"
@@ -14,31 +14,40 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
+#include <time.h>
 #include <unistd.h>
+
+/* Parses a line that begins with `key`, blanks if any, and a number. */
+static bool parse_number(const char *line, const char *key, uint64_t *value)
+{
+  size_t n = strlen(key);
+  const char *at = line + n;
+  if (strncmp(line, key, n) != 0) return false;
+  while (*at == ' ' || *at == '\t') at++;
+  if (*at < '0' || *at > '9') return false;
+  *value = strtoull(at, NULL, 10);
+  return true;
+}
 
 bool mafat_groups_number(const char *root, const char *path, const char *key, uint64_t *value)
 {
   struct mafat_lines l;
   bool found = false;
-  size_t n = strlen(key);
   if (!mafat_lines_open(&l, root, path)) return false;
-  while (mafat_lines_next(&l)) {
-    const char *at = l.line + n;
-    if (found || strncmp(l.line, key, n) != 0) continue;
-    while (*at == ' ' || *at == '\t') at++;
-    if (*at < '0' || *at > '9') continue;
-    *value = strtoull(at, NULL, 10);
-    found = true;
-  }
+  while (mafat_lines_next(&l))
+    if (!found) found = parse_number(l.line, key, value);
   return found;
 }
 
 void mafat_groups_find_memory(struct mafat_machine_memory *m, const char *root)
 {
   struct sysinfo s;
+  struct mafat_lines l;
+  bool opened = mafat_lines_open(&l, root, "/proc/meminfo");
   *m = (struct mafat_machine_memory){0, 0};
-  mafat_groups_number(root, "/proc/meminfo", "MemTotal:", &m->total_kb);
-  mafat_groups_number(root, "/proc/meminfo", "MemAvailable:", &m->available_kb);
+  while (opened && mafat_lines_next(&l))
+    if (!parse_number(l.line, "MemTotal:", &m->total_kb))
+      parse_number(l.line, "MemAvailable:", &m->available_kb);
   if (m->total_kb || sysinfo(&s) != 0) return;
   m->total_kb = (uint64_t)s.totalram * s.mem_unit >> 10;
   m->available_kb = ((uint64_t)s.freeram + s.bufferram) * s.mem_unit >> 10;
@@ -450,15 +459,30 @@ static void take_memory(const struct level *l, void *found)
   if (own || counts_descendants(l)) take_limit(l, "memory.limit_in_bytes", "", least);
 }
 
+/* Time in ms, modulo 2^32 and odd, when this process last found that no cgroup has a limit; 0:
+ * never, or a limit was found after that. */
+static atomic_uint unlimited_ms;
+
+static unsigned odd_ms(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return ((unsigned)t.tv_sec * 1000 + (unsigned)(t.tv_nsec / 1000000)) | 1;
+}
+
 void mafat_groups_find_limit(struct mafat_limited_group *group, const char *root)
 {
+  enum { VALID_MS = 100 }; /* opening a model looks for limits six times */
   struct mafat_machine_memory machine;
+  unsigned now = odd_ms(), before = *root ? 0 : unlimited_ms;
+  *group = (struct mafat_limited_group){.limit = UINT64_MAX};
+  if (before && now - before < VALID_MS) return;
   mafat_groups_find_memory(&machine, root);
   struct least least = {group, machine.total_kb ? machine.total_kb << 10 : (uint64_t)1 << 60,
                         false};
   const struct search search = {V2 | V1_MEMORY, "/sys/fs/cgroup/memory", take_memory, &least};
-  *group = (struct mafat_limited_group){.limit = UINT64_MAX};
   visit_all(&search, root);
+  if (!*root) unlimited_ms = group->limit == UINT64_MAX ? now : 0;
 }
 
 /* ---- processors ---- */

@@ -27,7 +27,8 @@ struct mafat_limited_group {
 
 /* Finds the cgroup with the least free memory (limit minus others) among the process's cgroups and
  * their visible ancestors: v1 (memory.limit_in_bytes) and v2 (memory.max, memory.high). Ignores
- * limits that are not below the machine's memory, limits of swap (memsw) and soft limits. */
+ * limits that are not below the machine's memory, limits of swap (memsw) and soft limits. If no
+ * cgroup of this system has a limit, does not look again for 100 ms. */
 void mafat_groups_find_limit(struct mafat_limited_group *least, const char *root);
 
 /* Returns the least processor quota of the cgroups (cpu.max, cpu.cfs_quota_us) in thousandths of a
