@@ -22,14 +22,6 @@ static size_t to_size(uint64_t bytes)
   return bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;
 }
 
-bool mafat_budget_of_groups(size_t *bytes, const char *root)
-{
-  struct mafat_limited_group group;
-  mafat_groups_find_limit(&group, root);
-  *bytes = to_size(group.limit - group.others);
-  return group.limit < UINT64_MAX;
-}
-
 void mafat_budget_find(struct mafat_budget *budget, const char *root)
 {
   struct mafat_limited_group group;

@@ -29,8 +29,4 @@ enum { MAFAT_BUDGET_SHARE = 8, MAFAT_BUDGET_LEFT = 16 << 20 };
  * sys. */
 void mafat_budget_find(struct mafat_budget *budget, const char *root);
 
-/* Sets *bytes to the least free memory among the cgroups. False: no cgroup has a limit; *bytes is
- * then SIZE_MAX. */
-bool mafat_budget_of_groups(size_t *bytes, const char *root);
-
 #endif

@@ -7,6 +7,7 @@
 #include "runner/os/budget.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -93,13 +94,15 @@ MAFAT_PART(opening)
 int mafat_lock_decide(struct mafat_lock *lock, size_t charge_bytes, size_t bytes, const char *root,
                       struct mafat_diagnostic *d)
 {
-  size_t free_bytes;
+  struct mafat_budget found;
+  mafat_budget_find(&found, root);
+  lock->roomy = found.bytes < SIZE_MAX && charge_bytes <= found.bytes / 2;
   lock->on = false;
   lock->reason = NULL;
   if (lock->mode == MAFAT_LOCK_OFF) return MAFAT_OK;
-  if (lock->mode == MAFAT_LOCK_AUTO && !mafat_budget_of_groups(&free_bytes, root))
+  if (lock->mode == MAFAT_LOCK_AUTO && !found.of_groups)
     lock->reason = "no cgroup limits its memory";
-  else if (lock->mode == MAFAT_LOCK_AUTO && free_bytes < charge_bytes)
+  else if (lock->mode == MAFAT_LOCK_AUTO && found.bytes < charge_bytes)
     lock->reason = "less than was predicted is free below its cgroup's limit";
   if (lock->reason) return MAFAT_OK;
   lock->on = true;

@@ -17,15 +17,16 @@ struct mafat_lock {
   enum mafat_lock_mode mode;
   bool on;            /* later mappings are locked */
   const char *reason; /* why nothing is locked; NULL: memory is locked, or mode is off */
+  bool roomy;         /* at least twice the predicted charge is free */
 };
 
 /* Parses "auto" (NULL), "on" or "off". MAFAT_EINVAL. */
 int mafat_lock_find(enum mafat_lock_mode *mode, const char *name, struct mafat_diagnostic *d);
 
 /* Decides by lock->mode, which the caller sets, whether this process locks `bytes` bytes; sets
- * lock->on and lock->reason. charge_bytes is the predicted charge: `auto` locks only if a cgroup
- * has a limit and at least that many bytes free. root: runner/os/groups.h. MAFAT_ELIMIT: mode is
- * `on`, but the process may not lock as much. */
+ * lock->on, lock->reason and lock->roomy. charge_bytes is the predicted charge: `auto` locks only
+ * if a cgroup has a limit and at least that many bytes free. root: runner/os/groups.h.
+ * MAFAT_ELIMIT: mode is `on`, but the process may not lock as much. */
 int mafat_lock_decide(struct mafat_lock *lock, size_t charge_bytes, size_t bytes, const char *root,
                       struct mafat_diagnostic *d);
 

@@ -124,6 +124,35 @@ void mafat_process_swap_bytes(uint64_t *in, uint64_t *out)
   *out *= page;
 }
 
+enum { HUGE_PAGE = 2 << 20 }; /* of x86-64, and of Arm with pages of 4 KiB */
+
+static void *map_private(size_t bytes)
+{
+  return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+/* Maps memory at a multiple of HUGE_PAGE: maps more, and unmaps what is before and after. */
+static void *map_aligned(size_t bytes)
+{
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), more;
+  if (__builtin_add_overflow(bytes, page + HUGE_PAGE, &more)) return MAP_FAILED;
+  char *memory = map_private(more);
+  if (memory == MAP_FAILED) return MAP_FAILED;
+  size_t before = -(uintptr_t)memory % HUGE_PAGE, end = before + (bytes + page - 1) / page * page;
+  if (before) munmap(memory, before);
+  munmap(memory + end, more - end);
+  return memory + before;
+}
+
+void *mafat_process_map(size_t bytes, size_t huge_bytes)
+{
+  size_t huge = huge_bytes / HUGE_PAGE * HUGE_PAGE;
+  void *memory = huge ? map_aligned(bytes) : MAP_FAILED;
+  if (memory == MAP_FAILED) return map_private(bytes);
+  madvise(memory, huge, MADV_HUGEPAGE); /* only advice */
+  return memory;
+}
+
 void mafat_process_populate_writable(void *memory, size_t bytes)
 {
   enum { POPULATE_WRITE = 23 };

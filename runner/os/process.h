@@ -34,6 +34,10 @@ struct mafat_process_part {
   const char *begin, *end;
 };
 
+/* Maps `bytes` of private zeroed memory; MAP_FAILED on failure. The caller unmaps them. Asks for
+ * huge pages in the first huge_bytes, but only for those that these bytes fill: a caller that uses
+ * all of them makes no more memory resident. */
+void *mafat_process_map(size_t bytes, size_t huge_bytes);
 /* Makes the pages of writable memory resident in one call, as if they had been written. Before
  * Linux 5.14 it does nothing, and each page becomes resident by its own fault. */
 void mafat_process_populate_writable(void *memory, size_t bytes);

@@ -55,7 +55,7 @@ static int map_kept(struct mafat_weights *w, const bool *kept, struct mafat_diag
   }
   w->kept_bytes = bytes;
   if (bytes == 0) return MAFAT_OK;
-  void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void *map = mafat_process_map(bytes, w->lock && w->lock->roomy ? bytes : 0);
   if (map == MAP_FAILED)
     return mafat_fail(d, MAFAT_ENOMEM, "%s: cannot map %zu bytes for the weights: %s",
                       w->file->name, bytes, strerror(errno));

@@ -417,7 +417,7 @@ START_TEST(test_room_is_made_beside_what_is_read_into)
   enum { PAGE = 4096, PAGES = 64, BEGIN = 10, END = 20 };
   static const int wanted[] = {0, 1, 5, 44, 50, 60, 64, 100};
   struct mafat_arena *arena;
-  struct mafat_lock lock = {MAFAT_LOCK_AUTO, _i, NULL};
+  struct mafat_lock lock = {MAFAT_LOCK_AUTO, _i, NULL, false};
   char *memory;
   ck_assert_int_eq(mafat_arena_open(&arena, NULL), MAFAT_OK);
   ck_assert_int_eq(mafat_arena_join(arena, PAGES * PAGE - 100, &lock, "room", NULL), MAFAT_OK);

@@ -135,6 +135,47 @@ START_TEST(test_auto_locks_what_fits_the_limit_of_a_group)
 }
 END_TEST
 
+/* At least twice the charge has to be free, below the limit of the cgroup or in the machine. */
+START_TEST(test_twice_the_charge_is_roomy)
+{
+  struct mafat_lock lock = {.mode = _i % 2 ? MAFAT_LOCK_OFF : MAFAT_LOCK_AUTO};
+  if (_i < 2) {
+    put_groups(limits[0].groups, limits[0].mounts);
+    test_tree_put(limits[0].file, "33554432\n");
+  } else {
+    test_tree_put("/proc/meminfo", "MemTotal: 262144 kB\nMemAvailable: 49152 kB\n");
+  }
+  ck_assert_int_eq(mafat_lock_decide(&lock, 16 * MIB, 4096, test_tree(), NULL), MAFAT_OK);
+  ck_assert(lock.roomy);
+  ck_assert_int_eq(mafat_lock_decide(&lock, 16 * MIB + 1, 4096, test_tree(), NULL), MAFAT_OK);
+  ck_assert(!lock.roomy);
+}
+END_TEST
+
+/* Memory with huge pages begins where one may begin. Its whole huge pages are marked for them, the
+ * rest is not, so that what becomes resident is at most the mapping. */
+START_TEST(test_only_whole_huge_pages)
+{
+  static const size_t sizes[] = {4096, MIB, 2 * MIB, 5 * MIB + 4097};
+  char setting[64] = "";
+  FILE *f = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+  if (f && !fgets(setting, sizeof setting, f)) setting[0] = '\0';
+  if (f) fclose(f);
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    size_t huge = sizes[i] / (2 * MIB) * (2 * MIB);
+    char *memory = mafat_process_map(sizes[i] + 4096, sizes[i]);
+    ck_assert_ptr_ne(memory, MAP_FAILED);
+    if (huge) ck_assert_uint_eq((uintptr_t)memory % (2 * MIB), 0);
+    memory[sizes[i] - 1] = 1; /* in the rest, unless there is none */
+    if (sizes[i] > huge && !strstr(setting, "[always]")) /* else the kernel chooses */
+      ck_assert_uint_le(mafat_process_resident_bytes_of(memory, (sizes[i] + 4095) / 4096 * 4096),
+                        4096);
+    memset(memory, 1, sizes[i]);
+    ck_assert_int_eq(munmap(memory, sizes[i] + 4096), 0);
+  }
+}
+END_TEST
+
 START_TEST(test_without_a_limit_auto_locks_nothing)
 {
   struct mafat_lock lock = {.mode = MAFAT_LOCK_AUTO};
@@ -481,6 +522,8 @@ Suite *lock_suite(void)
   tcase_add_checked_fixture(t, test_tree_make, test_tree_remove);
   tcase_add_test(t, test_names);
   tcase_add_loop_test(t, test_auto_locks_what_fits_the_limit_of_a_group, 0, COUNT(limits));
+  tcase_add_loop_test(t, test_twice_the_charge_is_roomy, 0, 4);
+  tcase_add_test(t, test_only_whole_huge_pages);
   tcase_add_test(t, test_without_a_limit_auto_locks_nothing);
   tcase_add_test(t, test_on_and_off_ask_no_group);
   tcase_add_test(t, test_more_than_the_process_may_lock);
