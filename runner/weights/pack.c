@@ -5,17 +5,25 @@
 
 #include <string.h>
 
-/* In NaN and infinity all exponent bits are set, in no other value. */
+/* In NaN and infinity all exponent bits are set, in no other value: adding one to these bits then
+ * sets the sign bit. */
+static uint32_t carry_of_exponent(const float *x)
+{
+  uint32_t bits;
+  memcpy(&bits, x, sizeof bits);
+  return (bits & 0x7f800000u) + 0x00800000u;
+}
+
 bool mafat_pack_is_finite(const float *x, size_t n)
 {
-  uint32_t largest = 0;
-  for (size_t i = 0; i < n; i++) {
-    uint32_t bits;
-    memcpy(&bits, &x[i], sizeof bits);
-    bits &= 0x7f800000u;
-    largest = bits > largest ? bits : largest;
-  }
-  return largest != 0x7f800000u;
+  enum { LANES = 8 };
+  uint32_t carries[LANES] = {0};
+  size_t i = 0;
+  for (; i + LANES <= n; i += LANES)
+    for (size_t k = 0; k < LANES; k++) carries[k] |= carry_of_exponent(&x[i + k]);
+  for (; i < n; i++) carries[0] |= carry_of_exponent(&x[i]);
+  for (size_t k = 1; k < LANES; k++) carries[0] |= carries[k];
+  return !(carries[0] >> 31);
 }
 
 static bool are_halves_finite(const char *halves, size_t n, uint16_t exponent)
