@@ -53,6 +53,12 @@ static void free_ports(struct mafat_port *ports, int n)
   free(ports);
 }
 
+/* False: no layer has been put here; the memory is still zero. */
+static bool is_made(const struct mafat_layer *l)
+{
+  return l->operands || l->groups;
+}
+
 MAFAT_PART(opening) void mafat_network_shorten(struct mafat_network *network, int n)
 {
   struct mafat_layer *layers = network->layers;
@@ -63,7 +69,7 @@ MAFAT_PART(opening) void mafat_network_shorten(struct mafat_network *network, in
     move_sources(&network->inputs[i].sources, network->n_layers, network->n_layers - n);
   for (int i = 0; i < network->n_outputs; i++)
     move_sources(&network->outputs[i].sources, network->n_layers, network->n_layers - n);
-  for (int l = n; l < network->n_layers; l++) free_layer(&layers[l]);
+  for (int l = n; l < network->n_layers && is_made(&layers[l]); l++) free_layer(&layers[l]);
   memmove(layers + n, layers + network->n_layers, (size_t)network->n_inputs * sizeof *layers);
   while (network->n_more > 0 && network->makers[network->n_more - 1].layer >= n) network->n_more--;
   network->n_layers = n;

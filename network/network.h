@@ -95,7 +95,7 @@ struct mafat_network {
 };
 
 void mafat_network_close(struct mafat_network **network);
-/* Keeps the first n layers, and the inputs. */
+/* Keeps the first n layers, and the inputs. Does not touch layers after one that is all zero. */
 void mafat_network_shorten(struct mafat_network *network, int n);
 
 /* Requests more layers as outputs, besides the last of the first n_layers and the heads. Their maps
