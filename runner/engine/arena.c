@@ -25,6 +25,7 @@ struct mafat_arena {
   bool missing;       /* some pages may not be populated */
   bool lock_due;      /* some pages are unlocked until the next run begins or an executor joins */
   const void *holder; /* user whose output is valid; NULL: none */
+  size_t huge_bytes;  /* first bytes of the mapping that may be in huge pages */
 };
 
 int mafat_arena_open(struct mafat_arena **out, struct mafat_diagnostic *d)
@@ -70,7 +71,7 @@ static int grow(struct mafat_arena *a, size_t bytes, const char *name, struct ma
         d, MAFAT_EINVAL,
         "%s: the arena has %zu bytes and cannot grow to %zu while one of its models runs", name,
         a->bytes, bytes);
-  void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void *memory = mafat_process_map(bytes, a->huge_bytes);
   if (memory == MAP_FAILED)
     return mafat_fail(d, MAFAT_ENOMEM, "%s: cannot map an arena of %zu bytes: %s", name, bytes,
                       strerror(errno));
@@ -102,6 +103,13 @@ static int lock_first(struct mafat_arena *a, struct mafat_lock *lock, struct maf
   int code = mafat_lock_take(lock, a->memory, a->bytes, d);
   a->locked = lock->on;
   return code;
+}
+
+void mafat_arena_make_huge(struct mafat_arena *a, size_t bytes)
+{
+  pthread_mutex_lock(&a->mutex);
+  a->huge_bytes = bytes;
+  pthread_mutex_unlock(&a->mutex);
 }
 
 int mafat_arena_join(struct mafat_arena *a, size_t bytes, struct mafat_lock *lock, const char *name,

@@ -10,6 +10,10 @@
 /* mafat_arena_open and mafat_arena_close are in the public header. The arena is freed when it is
  * closed and has no users; its memory is mapped only while it has users. */
 
+/* Asks for huge pages in the first `bytes` of mappings that are made later. Only for an arena that
+ * never returns a part of its pages (mafat_arena_make_room), because the kernel frees a huge page
+ * only as a whole. */
+void mafat_arena_make_huge(struct mafat_arena *a, size_t bytes);
 /* Adds a user that needs `bytes`; messages begin with `name`. If the mapping has to grow, its
  * contents are lost. If `lock` is not NULL and on, the whole mapping is locked in memory, for all
  * users. MAFAT_EINVAL: the mapping would have to grow while a user runs. MAFAT_ENOMEM: it cannot be

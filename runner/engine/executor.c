@@ -53,6 +53,13 @@ void mafat_executor_defaults(struct mafat_executor_options *options)
   *options = (struct mafat_executor_options){.kernels = mafat_kernels_find(NULL)};
 }
 
+/* True if a run may make the whole arena resident at its first step: then a picture's decoder is
+ * predicted to be open beside the arena, and no part of the arena makes room for it. */
+static bool may_be_huge(const struct mafat_layout *layout, const struct mafat_lock *lock)
+{
+  return lock && lock->roomy && mafat_layout_takes_rows(layout);
+}
+
 int mafat_executor_open(struct mafat_executor **out, const struct mafat_network *n,
                         const struct mafat_plan *plan, const struct mafat_layout *layout,
                         struct mafat_weights *weights,
@@ -78,7 +85,10 @@ int mafat_executor_open(struct mafat_executor **out, const struct mafat_network 
   }
   if ((code = mafat_team_open(&e->team, layout->n_workers, d))) goto done;
   e->arena = options->arena;
-  if (!e->arena && (code = mafat_arena_open(&e->arena, d))) goto done;
+  if (!e->arena) {
+    if ((code = mafat_arena_open(&e->arena, d))) goto done;
+    if (may_be_huge(layout, options->lock)) mafat_arena_make_huge(e->arena, layout->total_bytes);
+  }
   if ((code = mafat_arena_join(e->arena, layout->mapped_bytes, options->lock, n->path, d)))
     goto done;
   e->joined = true;
