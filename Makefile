@@ -148,7 +148,7 @@ of_gcc = $(if $(findstring clang,$(CC)),,$(1))
 $(call objects,$(LIBRARY) $(PROGRAM)): EXTRA_SECTIONS = -ffunction-sections
 
 # Small rather than fast: runs once, and stays resident during a run.
-$(call objects,$(FORMATS) api/facts.c api/facts_layers.c runner/image/image.c runner/image/source.c runner/image/jpeg_markers.c): EXTRA = -Os
+$(call objects,$(FORMATS) api/facts.c api/facts_layers.c api/picture_options.c runner/image/image.c runner/image/source.c runner/image/jpeg_markers.c): EXTRA = -Os
 
 # Fast: loops over the weights file while a layer waits.
 $(call objects,runner/weights/pack.c formats/packed/hash.c): EXTRA = -O3

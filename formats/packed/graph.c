@@ -3,6 +3,7 @@
  * and embedded graphs, which the caller closes. */
 #include "formats/packed/graph.h"
 
+#include "base/part.h"
 #include "formats/packed/hash.h"
 #include "network/constant.h"
 
@@ -178,6 +179,7 @@ const char *mafat_packed_graph_index_read(struct mafat_packed *p, struct mafat_b
   return wrong;
 }
 
+MAFAT_PART(rare)
 void mafat_packed_graph_index_write(const struct mafat_packed *p,
                                     const struct mafat_embedded_graph *e, struct mafat_bytes *to)
 {

@@ -254,6 +254,7 @@ static void write_activations(const struct mafat_activations *a, struct mafat_by
 /* ---- options ---- */
 
 /* Copies a word with the zeros that follow it. False: it is too long. */
+MAFAT_PART(opening)
 static bool read_short_word(struct mafat_bytes_reader *r, char *to, size_t capacity)
 {
   const char *word = mafat_bytes_word(r);
@@ -262,26 +263,20 @@ static bool read_short_word(struct mafat_bytes_reader *r, char *to, size_t capac
   return n < capacity;
 }
 
-/* Reads a number, which must be 0 if it is not stored. */
-static bool read_number(struct mafat_bytes_reader *r, float *x, bool stored)
-{
-  uint32_t bits = mafat_bytes_u32(r);
-  *x = float_of(bits);
-  return stored ? isfinite(*x) : bits == 0;
-}
-
-/* Does not check the meaning of the words, nor mean and scale together: api/picture_options.c and
- * runner/detect/heads/heads.c do. */
-static int read_options(struct mafat_packed *p, struct index *i)
+/* Numbers that are not stored must be 0. Does not check the meaning of the words, nor mean and
+ * scale together: api/picture_options.c and runner/detect/heads/heads.c do. */
+MAFAT_PART(opening) static int read_options(struct mafat_packed *p, struct index *i)
 {
   struct mafat_stored_options *o = &p->options;
+  float *const numbers[] = {o->mean, o->scale, &o->pad};
   o->numbers = mafat_bytes_u32(&i->bytes);
   bool good = o->numbers <= (MAFAT_STORED_MEAN | MAFAT_STORED_SCALE | MAFAT_STORED_PAD);
-  for (int c = 0; c < 3; c++)
-    good &= read_number(&i->bytes, &o->mean[c], o->numbers & MAFAT_STORED_MEAN);
-  for (int c = 0; c < 3; c++)
-    good &= read_number(&i->bytes, &o->scale[c], o->numbers & MAFAT_STORED_SCALE);
-  good &= read_number(&i->bytes, &o->pad, o->numbers & MAFAT_STORED_PAD);
+  for (int k = 0; k < 7; k++) {
+    uint32_t bits = mafat_bytes_u32(&i->bytes);
+    float x = float_of(bits);
+    numbers[k / 3][k % 3] = x;
+    good &= o->numbers >> k / 3 & 1 ? isfinite(x) : bits == 0;
+  }
   good &= o->pad >= 0 && o->pad <= 255;
   good &= read_short_word(&i->bytes, o->channels, sizeof o->channels);
   good &= read_short_word(&i->bytes, o->resize, sizeof o->resize);
