@@ -81,7 +81,7 @@ static int lead(struct mafat_mpi *mpi, const struct mafat_rank_link *link, int a
   const struct mafat_session_ranks ranks = {link, link->ahead ? run_all : NULL, report_session};
   if (link->sums_apart)
     mafat_session_complain("--reduce fast: sums of floats are added in another order than on one "
-                           "device, whose bits these are not");
+                           "device, so the last bits may differ");
   int status = mafat_session_main(argc, argv, &ranks);
   mafat_mpi_end(mpi);
   return status;
@@ -140,6 +140,7 @@ int main(int argc, char **argv)
   mafat_guard_begin();
   if (mafat_mpi_open(&mpi, &link, own.ranks_seconds, &d)) {
     mafat_session_complain(d.text);
+    mafat_guard_end();
     return EXIT_RUNNING;
   }
   if (spread(&own, link.n_ranks, &d)) {

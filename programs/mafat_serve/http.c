@@ -208,7 +208,7 @@ static enum mafat_http_progress read_field(struct mafat_http_request *r, struct 
   if (line == name || line == end || *line != ':')
     return mistake(r, "expected NAME: VALUE, with no blank before the colon");
   for (const char *p = line + 1; p < end; p++)
-    if (!is_value(*p)) return mistake(r, "a field holds what is no text");
+    if (!is_value(*p)) return mistake(r, "a header field contains a control character");
   return take_field(r, seen, (struct mafat_http_text){name, (size_t)(line - name)},
                     trim(line + 1, end));
 }
@@ -220,7 +220,7 @@ static enum mafat_http_progress check(struct mafat_http_request *r, const struct
   if (seen->coding && seen->length)
     return mistake(r, "expected Content-Length or Transfer-Encoding, found both");
   if (seen->coding)
-    return refuse(r, 411, "expected a Content-Length: no Transfer-Encoding is taken");
+    return refuse(r, 411, "expected a Content-Length; Transfer-Encoding is not supported");
   if (r->method == MAFAT_HTTP_POST && !seen->length)
     return refuse(r, 411, "expected a Content-Length");
   r->expects = r->expects && !first_version && r->body_bytes > 0;

@@ -366,7 +366,7 @@ static void mind_page_cache(off_t *dropped)
 static int refuse_line(struct mafat_session *s, const char *line)
 {
   mafat_fail(&s->d, MAFAT_EFORMAT,
-             "standard input: expected a path a line, found a byte 0 behind %.200s", line);
+             "standard input: expected a path a line, found a zero byte after %.200s", line);
   if (s->options.json) mafat_output_error_json(line, s->d.text, EXIT_INPUT, &s->out);
   mafat_session_complain(s->d.text);
   return EXIT_INPUT;

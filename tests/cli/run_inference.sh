@@ -890,7 +890,7 @@ check list-return-kept "exit status $code: $(cat "$err")" grep -q 'c\.ppm\\[ru]'
 printf 'a.ppm\0b.ppm\0\nb.ppm\n' >"$io/list" # as from find -print0
 run --json $model - <"$io/list"
 check list-zero "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(value image 1)$(value image 2)" = '"a.ppm""b.ppm"' -a \
-  "$(grep -c 'expected a path a line, found a byte 0 behind a.ppm' "$err")" -eq 1 -a "$(grep -c '"error"' "$out")" -eq 1
+  "$(grep -c 'expected a path a line, found a zero byte after a.ppm' "$err")" -eq 1 -a "$(grep -c '"error"' "$out")" -eq 1
 run --json $model pixel.ppm - b.ppm <<<a.ppm
 check list-among "exit status $code" test "$code" -eq 0 -a "$(value image 1)$(value image 2)$(value image 3)" = '"pixel.ppm""a.ppm""b.ppm"'
 run --json $model no-such.ppm

@@ -119,13 +119,13 @@ static struct marks *open_marks(const struct mafat_network *n)
 
 static void clear_marks(struct marks *m, const struct mafat_network *n)
 {
-  for (int t = 0; t <= n->n_layers; t++)
+  for (int t = 0; t < mafat_network_n_tensors(n); t++)
     memset(m[t].pixels, 0, (size_t)(m[t].shape.h * m[t].shape.w) * sizeof(bool));
 }
 
 static void close_marks(struct marks *m, const struct mafat_network *n)
 {
-  for (int t = 0; t <= n->n_layers; t++) free(m[t].pixels);
+  for (int t = 0; t < mafat_network_n_tensors(n); t++) free(m[t].pixels);
   free(m);
 }
 
