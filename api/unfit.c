@@ -58,6 +58,6 @@ const char *mafat_unfit_picture(char text[MAFAT_UNFIT_ROOM], const struct mafat_
            mafat_mebibytes_up(footprint->image_bytes), whole ? ": this " : "", whole ? whole : "",
            !whole          ? ""
            : *whole == 'J' ? " is decoded whole, as its scans are unusual: save it as baseline"
-                           : " is decoded whole, as it is interlaced: save it without");
+                           : " is decoded whole, as it is interlaced: save it not interlaced");
   return text;
 }

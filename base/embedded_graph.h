@@ -1,8 +1,8 @@
 /* Embedded graph: the byte ranges of a model's files that describe its layers. With them the model
- * can be read again without the files; they contain no weights. They are recorded while a
- * model is read, and stored in a packed file (base/model_file.h, formats/packed/graph.h). Included
- * by base/model_file.h and formats/packed/model.h; called by base/model_file.c and
- * formats/packed/graph.c. Allocates; opens no file. */
+ * can be read again without the files; they contain no weights. They are recorded while a model is
+ * read, and stored in a packed file (base/model_file.h, formats/packed/graph.h). Included by
+ * base/model_file.h and formats/packed/model.h; called by base/model_file.c, formats/packed/graph.c
+ * and packed.c, and api/packing/pack.c. Allocates; opens no file. */
 #ifndef MAFAT_BASE_EMBEDDED_GRAPH_H
 #define MAFAT_BASE_EMBEDDED_GRAPH_H
 

@@ -8,7 +8,8 @@
  *   out[axis] = out_first[axis] + sum of i_k * out_step over the atoms with that out_axis.
  * Atoms of different axes are independent, so each axis can be computed by itself.
  *
- * Included by network/, predictor/kinds, runner/engine and search/motes. Pure functions. */
+ * Included by network/, predictor/kinds, runner/engine and search/motes; used by formats/graph,
+ * which builds the parts, through network/view.h. Pure functions. */
 #ifndef MAFAT_NETWORK_REARRANGE_H
 #define MAFAT_NETWORK_REARRANGE_H
 
@@ -46,9 +47,9 @@ struct mafat_part {
 
 /* One allocation, owned by the layer. No two parts write the same element. */
 struct mafat_rearrange {
-  struct mafat_shape shape; /* output shape; split: each part has its own */
+  struct mafat_shape shape; /* output shape; in a split layer, each part has its own */
   float fill;               /* value of elements that no part writes */
-  int n_parts;              /* one per operand; split: one per output */
+  int n_parts;              /* one per operand; in a split layer, one per output */
   struct mafat_part parts[];
 };
 

@@ -67,7 +67,8 @@ int mafat_graph_keep_numbers(struct mafat_graph *g, struct mafat_constant *out,
   return MAFAT_OK;
 }
 
-/* True if the type can represent the number. ONNX may store it in a wider type. */
+/* True if the type can represent the number. ONNX may store it in a wider type, so it may be out of
+ * range. */
 static bool holds(enum mafat_dtype type, double number)
 {
   double least = type == MAFAT_U8 ? 0 : type == MAFAT_I8 ? INT8_MIN : INT32_MIN;

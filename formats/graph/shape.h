@@ -16,12 +16,12 @@ int mafat_graph_reshape(struct mafat_graph *g, struct mafat_value *out,
 int mafat_graph_transpose(struct mafat_graph *g, struct mafat_value *out,
                           const struct mafat_value *in, const int *order);
 
-/* Puts each dimension on one axis of the map, axes[k], row-major within an axis. Copies the map if
- * necessary. */
+/* Puts dimension k on axis axes[k] of the map. Several dimensions on an axis are row-major. Copies
+ * the map if necessary. */
 int mafat_graph_lay(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                     const int *axes);
-/* Sets axes[k] to the axis of dimension k. If the dimension is spread over several axes, that is
- * the axis of its innermost atom. */
+/* Sets axes[k] to the axis of dimension k. For a dimension that is spread over several axes,
+ * axes[k] is the axis of its innermost atom. */
 void mafat_graph_axes(const struct mafat_value *v, int *axes);
 
 /* Selects n elements of one dimension, `step` apart, from `first` on; all are in range. */

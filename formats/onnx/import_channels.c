@@ -293,7 +293,7 @@ static int refuse_more(struct mafat_onnx_importer *i)
                             stretch, policy);
   if (mafat_onnx_attribute(i->node, "axes"))
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "attribute axes: expected none: sizes of all dimensions");
+                            "attribute axes: expected none, and sizes or scales of all dimensions");
   return MAFAT_OK;
 }
 

@@ -75,7 +75,7 @@ static void permute(struct mafat_onnx_node *nodes, int *order, int n)
   }
 }
 
-/* Sets the producer of each value to its first one in the new order. */
+/* Sets the producer of each value to the first node that makes it in the new order. */
 static void note_makers(struct mafat_onnx *m, const struct mafat_onnx_node *nodes, int n)
 {
   for (int k = n; k-- > 0;)

@@ -1,6 +1,6 @@
-/* Functions that the files of the ONNX reader share. Those that read a message return its error
- * code. Included by formats/onnx. Reads the file through base/model_file.h; allocates in the
- * model's memory. */
+/* Functions that the files of the ONNX reader share. Functions that read a message return MAFAT_OK
+ * or the error found in it. Included by formats/onnx. Reads the file through base/model_file.h;
+ * allocates in the model's memory. */
 #ifndef MAFAT_FORMATS_ONNX_READER_H
 #define MAFAT_FORMATS_ONNX_READER_H
 

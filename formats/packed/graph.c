@@ -135,7 +135,7 @@ static const char *read_file(struct mafat_packed *p, struct mafat_bytes_reader *
   const char *name = mafat_bytes_word(from), *input = given ? mafat_bytes_word(from) : "";
   struct mafat_embedded_graph_file unwanted = {.bytes = mafat_bytes_u64(from)};
   if (from->failed || (*name == '\0') != (number == 0)) return "a file of the model has no name";
-  if (number == 0 && *input) return "the model is a constant of its own";
+  if (number == 0 && *input) return "the model's own file is given as a constant input";
   if (!e) return read_ranges(p, from, &unwanted, NULL);
   if (mafat_embedded_graph_add_file(e, name, unwanted.bytes) != number)
     return "two files of the model have the same name";
@@ -174,7 +174,7 @@ const char *mafat_packed_graph_index_read(struct mafat_packed *p, struct mafat_b
   if (!wrong && p->embedded_graph) {
     mafat_embedded_graph_settle(p->embedded_graph);
     if (p->embedded_graph->bytes != p->embedded_graph_bytes)
-      wrong = "ranges of the model are too close to each other";
+      wrong = "ranges of the model are adjacent: expected one range";
   }
   return wrong;
 }

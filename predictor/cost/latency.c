@@ -33,8 +33,8 @@ struct read_pipeline {
 };
 
 /* Latency of a read besides its transfer: the whole latency if the read is alone in the ring, zero
- * if there are ENOUGH reads to keep the disk busy. In between it is about proportional, as
- * measured. */
+ * if there are ENOUGH reads to keep the disk busy. In between it falls about linearly with the
+ * number of reads in the ring, as measured. */
 static double wait_ns(const struct read_pipeline *p)
 {
   enum { ENOUGH = 8 };

@@ -168,7 +168,7 @@ void mafat_parts_scratch_join(struct mafat_parts_scratch *s, int n_parts, const 
 {
   /* Position p has the times 2 p (a separate transform of the input) and 2 p + 1 (the step). peak:
    * greatest number of bytes in use at any time before runs are merged; beside: greatest value of
-   * `live` during the last run of the new list */
+   * `live` during the last run that was kept */
   size_t peak = most_alive(live, 0, n_times), beside = 0;
   int n = 0;
   for (int i = 0; i < s->n_runs; i++)

@@ -12,7 +12,7 @@
 
 /* Draws the detections with a confidence of at least `thresh` that are at least partly inside the
  * true-colour picture; *n_drawn is their number. A confidence above 1 is shown as 100 %. Returns
- * MAFAT_OK, or MAFAT_ENOMEM if nothing was drawn. */
+ * MAFAT_OK, or MAFAT_ENOMEM; then nothing is drawn. */
 int mafat_annotate_draw(gdImagePtr im, const struct mafat_annotate_report *report, double thresh,
                         size_t *n_drawn);
 void mafat_annotate_draw_close(void);

@@ -59,7 +59,7 @@ static int exif_orientation(const unsigned char *data, unsigned bytes)
   int orientation = 1;
   ExifData *exif = exif_data_new();
   if (!exif) return orientation;
-  /* Otherwise libexif would put values of its own where some are missing. */
+  /* Without this, libexif fills in missing entries with default values. */
   exif_data_unset_option(exif, EXIF_DATA_OPTION_FOLLOW_SPECIFICATION);
   exif_data_load_data(exif, data, bytes);
   ExifEntry *entry = exif_content_get_entry(exif->ifd[EXIF_IFD_0], EXIF_TAG_ORIENTATION);
@@ -159,7 +159,7 @@ static gdImagePtr decode_pnm(int bytes, void *data)
   if (!read_pnm_number(&in, &width) || !read_pnm_number(&in, &height) ||
       !read_pnm_number(&in, &maximum) || width < 1 || height < 1 || maximum < 1 || maximum > 65535)
     goto damaged;
-  size_t sample_bytes = maximum > 255 && !plain ? 2 : 1; /* plain: the least possible size */
+  size_t sample_bytes = maximum > 255 && !plain ? 2 : 1; /* plain: at least 1 byte */
   if ((size_t)(in.end - in.next) / sample_bytes / (size_t)channels / (size_t)width < (size_t)height)
     goto damaged;
   im = gdImageCreateTrueColor(width, height);

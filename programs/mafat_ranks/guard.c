@@ -81,7 +81,8 @@ static void hang_up(int number)
   _exit(EXIT_RUNNING);
 }
 
-/* Handler of a timer, once a second. If the process was stopped, only one second is counted. */
+/* Handler of a timer, once a second. The time while the process is stopped (SIGSTOP) counts as one
+ * second at most. */
 static void be_late(int number)
 {
   (void)number;

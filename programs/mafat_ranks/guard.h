@@ -17,7 +17,7 @@ const char *mafat_guard_host(void);
  * "mafat_ranks: rank 1 (host): TEXT" and ends. 0: removes the limit. */
 void mafat_guard_limit(double seconds, const char *text);
 
-/* Sends the parent SIGCONT if it was stopped, so that it can wait for this process to end. */
+/* Sends the parent SIGCONT, in case it is stopped, so that it can wait for this process to end. */
 void mafat_guard_end(void);
 
 #endif

@@ -90,8 +90,8 @@ static int64_t swap_peak_v1(const struct limit_group *g, int64_t peak_bytes)
 }
 
 /* Returns how many times the limit of memory, or the limit of memory plus swap, was hit. If both
- * limits are equal, the limit of memory plus swap is hit first; newer kernels do not count its
- * hits, only those of the limit of memory. */
+ * limits are equal, the limit of memory plus swap is hit first. Newer kernels count such a hit only
+ * in memory.failcnt. */
 static int64_t limit_hits_v1(const struct limit_group *g)
 {
   int64_t memory = read_number(g, "memory.failcnt"), both = read_number(g, "memory.memsw.failcnt");

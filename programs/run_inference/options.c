@@ -1,6 +1,6 @@
 /* Parses the command line by the rows of options.def, and rejects contradictory options. Called by
  * session.c and by run_inference.c, programs/mafat_serve and programs/mafat_ranks. Opens the
- * model's file, reads environment variables, and prints the help. */
+ * model's file, and reads environment variables. */
 #include "programs/run_inference/options.h"
 
 #include "include/mafat_ranks.h"
@@ -287,7 +287,8 @@ static int check_ranks(const struct mafat_options *o, struct mafat_diagnostic *d
                       o->ranks, o->speed.n);
   if (o->memory.n > 1 && !o->ranks)
     return mafat_fail(d, MAFAT_EINVAL,
-                      "--memory of %d sizes expects --ranks: they are devices'", o->memory.n);
+                      "--memory with %d sizes expects --ranks: one size for each device",
+                      o->memory.n);
   if (o->memory.n > 1 && o->memory.n != o->ranks)
     return mafat_fail(d, MAFAT_EINVAL,
                       "--memory expects one size, or one for each of %d ranks, found %d", o->ranks,
@@ -313,7 +314,7 @@ static int check_search(const struct mafat_options *o, struct mafat_diagnostic *
                       f.name);
   if (o->pareto && (f.by_paper || f.one_plan))
     return mafat_fail(d, MAFAT_EINVAL,
-                      "--pareto makes no sense with --search %s: it lists the best plans", f.name);
+                      "--pareto makes no sense with --search %s, which finds one plan", f.name);
   if (o->sweep.given && f.one_plan)
     return mafat_fail(d, MAFAT_EINVAL,
                       "--sweep makes no sense with --search %s: it is one plan for all budgets",

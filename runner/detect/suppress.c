@@ -60,8 +60,8 @@ bool mafat_suppression_overlaps(const struct mafat_suppression *s, struct mafat_
  * If a stored box overlaps another box, its left edge is before the right edge of the other box,
  * and at most one cell width before the left edge of the other box; so only these cells are
  * searched. Edges are computed as in overlap(). Differences are rounded, but rounding is monotonic
- * and cell sizes are powers of two, so no overlapping pair is missed. If an edge is NaN, a side is
- * infinite, and the overlap is 0 or NaN. */
+ * and cell sizes are powers of two, so no overlapping pair is missed. An edge is NaN only if a side
+ * is infinite; the overlap is then 0 or NaN, so no pair is missed either. */
 struct grids {
   const struct mafat_suppression *s;
   struct mafat_scored_box *list;

@@ -1,8 +1,8 @@
-/* All integer kernels of one level. They are written once, with the operations of
- * integer_vector.h, and compiled for each level. The including file defines INTEGER_NAME,
- * INTEGER_TABLE and INTEGER_VECTOR. The executor's kinds (runner/engine/kinds/integer) call the
- * kernels through struct mafat_integer_kernels. Included by integer_portable.c and the levels'
- * sources in x86 and arm. */
+/* All integer kernels of one level (instruction set, levels.def). They are written once, with the
+ * operations of integer_vector.h, and compiled for each level. The including file defines
+ * INTEGER_NAME, INTEGER_TABLE and INTEGER_VECTOR. The executor's kinds
+ * (runner/engine/kinds/integer) call the kernels through struct mafat_integer_kernels. Included by
+ * integer_portable.c and the levels' sources in x86 and arm. */
 #include "runner/kernels/integer.h"
 #include "runner/kernels/integer_levels.h"
 #include "runner/kernels/integer_vector.h"

@@ -1,5 +1,5 @@
 /* Table of the address ranges of program parts, from symbols that the linker script defines. Called
- * by api/footprint.c, which keeps the parts of a run resident. Constant data. */
+ * by api/footprint.c, which keeps the parts resident that a run uses. Constant data. */
 #include "runner/os/parts.h"
 
 /* Defined by the linker script run_inference.ld; NULL in other programs. */

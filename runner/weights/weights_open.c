@@ -96,9 +96,9 @@ static size_t arena_bytes(const struct mafat_weights *w)
                    : SIZE_MAX;
 }
 
-/* Returns the bytes of a read: as many that two reads fit in the memory that the arena will have,
- * but at least LEAST_KEPT_READ. Synchronous reads have that size, because it fits in a core's
- * cache. */
+/* Returns the bytes of a read: as many as possible if two reads are to fit in the memory that the
+ * arena will have, but at least LEAST_KEPT_READ. Synchronous reads have that size, because it fits
+ * in a core's cache. */
 static size_t kept_read_bytes(const struct mafat_weights *w)
 {
   if (!mafat_read_queue_waits(w->file->reads)) return LEAST_KEPT_READ;
@@ -108,8 +108,8 @@ static size_t kept_read_bytes(const struct mafat_weights *w)
 }
 
 /* Returns the bytes of the temporary ring. The arena has no pages yet, so the ring may use as much
- * memory as the arena will. It has room for at least two of the largest reads, but not for more
- * than all data; if reads are synchronous, for one. */
+ * memory as the arena will. It has room for two of the largest reads or more, but is not larger
+ * than all data. If reads are synchronous, it has room for one. */
 static size_t size_kept_ring(const struct mafat_weights *w, size_t largest, size_t sum)
 {
   if (!mafat_read_queue_waits(w->file->reads)) return mafat_fetch_window(largest);
@@ -141,8 +141,8 @@ static int take_all(struct mafat_weights *w, struct mafat_fetches *fetches, char
   return code;
 }
 
-/* True if the file does not store the layer's weights filter by filter, and the plan does not know
- * this because the network's constants do not say so. */
+/* True if the file does not store the layer's weights filter by filter, and the network's constants
+ * do not say so. The plan was made without that knowledge. */
 static bool is_transposed_in_file(const struct mafat_weights *w, int layer)
 {
   enum mafat_order order = (enum mafat_order)w->file->constants->layers[layer].weights.order;

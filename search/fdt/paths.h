@@ -36,7 +36,7 @@ struct mafat_sole_readers {
   struct mafat_heap *heap;
   const struct mafat_network *network;
   int n_layers;
-  int *above; /* [layer]: the only tensor that the layer reads, as a whole; -1: no or several */
+  int *above; /* [layer]: the tensor that the layer reads whole and as its only one; -1: none */
   int *below; /* [tensor]: the layer that is its only reader and reads no other tensor; -1: there is
                  no such layer, or the tensor is an output of the network */
 };
@@ -63,7 +63,7 @@ uint64_t mafat_tensor_bytes(const struct mafat_network *n, int tensor);
 
 enum { MAFAT_MOST_VERSIONS = MAFAT_MOST_PATH };
 /* Lists, in ascending order, the numbers of layers that a path can have above the tensor (by = -1;
- * the first one makes the tensor) or below it (by = 1). Returns the length of the list. */
+ * the layer that makes the tensor counts) or below it (by = 1). Returns the length of the list. */
 int mafat_path_lengths(int lengths[MAFAT_MOST_VERSIONS], const struct mafat_sole_readers *lines,
                        int tensor, enum mafat_tiling tiling, int by);
 

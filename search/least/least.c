@@ -20,16 +20,16 @@
 
 enum {
   MOST_CHANGES = 200,    /* greatest number of rounds of a climb */
-  MOST_LAYERS = 900000,  /* limit of mafat_least_refine, in layers (common/effort.h) */
-  MOST_ASSIGNED = 450000, /* limit of mafat_least_lower, in layers */
+  MOST_LAYERS = 900000,  /* greatest effort of mafat_least_refine, in layers (common/effort.h) */
+  MOST_ASSIGNED = 450000, /* greatest effort of mafat_least_lower, in layers */
   LAID_OUT = 4,          /* additional effort of a plan that is laid out, per layer */
   PARTS_LAID_OUT = 24,   /* additional effort of such a plan, per unit of mafat_effort_of_parts */
   SORTED = 300,          /* effort per layer, if the best order of layers is found */
   FURTHEST = 3,          /* greatest number of layers by which the end of a group moves at once */
   /* if a plan needs less than this share of the arena, the climb continues from it at once */
   ENOUGH_PERCENT = 99,
-  /* greatest number of positions at which dividing a group is tried; in larger groups, those with
-   * the fewest live bytes */
+  /* greatest number of positions at which dividing a group is tried. In larger groups, each of so
+   * many ranges gives its position with the fewest live bytes */
   MOST_PARTED = 30
 };
 
@@ -126,9 +126,9 @@ static int end_of(const struct group_climb *c, int group)
   return c->ends[group];
 }
 
-/* Returns a changed group that ends at position `end` of the sequence. If the options leave the
- * algorithm open, it uses the direct one, which needs the fewest bytes: the algorithm words of the
- * old group may name layers that are not in this group. */
+/* Returns a changed group that ends at position `end` of the sequence. It does not get the old
+ * group's algorithm words, which may name layers that are not in this group. If the options leave
+ * the algorithm open, it uses the direct one, which needs the fewest bytes. */
 static struct mafat_group_spec group_of(const struct group_climb *c, int end, struct mafat_cut cut)
 {
   struct mafat_group_spec g = {.end = end, .cut = cut};
@@ -258,9 +258,9 @@ static void join(struct group_climb *c, int group, int n)
   }
 }
 
-/* Tries two groups that end at the positions `cut` and `end`, instead of n_old groups. For each cut
- * candidate, tries it for the first group, with `right` for the second one, and then `left` for the
- * first group, with it for the second one. */
+/* Tries two groups that end at the positions `cut` and `end`, instead of n_old groups. Tries each
+ * cut candidate twice: for the first group, with `right` for the second one; and for the second
+ * group, with `left` for the first one. */
 static void try_pair(struct group_climb *c, int group, int n_old, int cut, int end,
                      struct mafat_cut left, struct mafat_cut right)
 {
@@ -299,8 +299,8 @@ static void part(struct group_climb *c, int group)
 enum { MOST_PLACES = 10 };
 
 /* Lists positions for cuts between `from`, which is at the peak, and `border`, the group's end (by
- * = 1) or beginning (by = -1). They are in ranges whose lengths double; in each range, it is the
- * position with the fewest live bytes. The last one is `border`. Returns their number. */
+ * = 1) or beginning (by = -1). The lengths of the ranges double; each range gives its position with
+ * the fewest live bytes. The last one is `border`. Returns their number. */
 static int find_places(const struct group_climb *c, int from, int border, int by, int *places)
 {
   int n = 0;
@@ -331,8 +331,8 @@ static void try_island(struct group_climb *c, int group, int first, int last)
   }
 }
 
-/* Tries other ways for the layers around the peak of a group that is not by rows, for example one
- * block of the network by rows. */
+/* In a group that is not by rows, tries other ways for the layers around the peak, such as rows for
+ * one block of the network. */
 static void part_around_peak(struct group_climb *c, int group)
 {
   int begin = begin_of(c, group), end = end_of(c, group);

@@ -151,7 +151,7 @@ done
 predict --memory 1 --search least plain.cfg
 expect least-unfit 3 'this is what the plan of --search least needs, which keeps all weights in memory'
 predict --pareto --search least plain.cfg
-expect least-pareto 2 'makes no sense with --search least: it lists the best plans'
+expect least-pareto 2 'makes no sense with --search least, which finds one plan'
 predict --sweep --search least plain.cfg
 expect least-sweep 2 'makes no sense with --search least: it is one plan for all budgets'
 for seconds in -1 nan inf 1x ''; do

@@ -1,5 +1,4 @@
-/* Writes models to memory files (memfd) and imports them. Called by suites of imported models and
- * by fuzz targets. */
+/* Writes models to memory files (memfd) and imports them. Called by suites of imported models. */
 #include "tests/support/network_files.h"
 #include "tests/support/imported.h"
 

@@ -1,5 +1,5 @@
-/* Models in memory files (memfd), and the networks that a format's reader makes from them.
- * Included by suites of imported models and by fuzz targets. */
+/* Models in memory files (memfd), and the networks that a format's reader makes from them. Included
+ * by suites of imported models. */
 #ifndef MAFAT_TESTS_SUPPORT_IMPORTED_H
 #define MAFAT_TESTS_SUPPORT_IMPORTED_H
 

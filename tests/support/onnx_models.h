@@ -11,7 +11,8 @@ struct test_message test_onnx_whole(void);
 /* A model of this initializer, which is named "t", and a node that reads it. */
 struct test_message test_onnx_of_tensor(const struct test_onnx_tensor *t);
 
-/* Returns one of these models; every number is valid. */
+/* Returns test_onnx_whole() for odd numbers, else a model of one tensor, whose type and storage
+ * depend on the number. */
 struct test_message test_onnx_sample(unsigned number);
 
 #endif

@@ -13,7 +13,7 @@ enum jpeg_colours { JPEG_GREY, JPEG_YCC, JPEG_RGB, JPEG_CMYK, JPEG_YCCK };
 
 struct jpeg_style {
   enum jpeg_colours colours;
-  int h, v;          /* luma samples for each chroma sample, across and down; 0: 1 */
+  int h, v;          /* luma samples for each chroma sample, across and down; 0 means 1 */
   bool progressive;
   bool arithmetic;
   int restart_rows;  /* rows of MCUs between restart markers; 0: no markers */

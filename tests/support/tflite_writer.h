@@ -50,7 +50,7 @@ struct test_tflite_model {
   int n_tensors, n_operators;
   int n_inputs, n_outputs;
   int32_t inputs[TEST_TFLITE_LIST], outputs[TEST_TFLITE_LIST];
-  int n_codes;     /* 0: each operator has a code of its own; a file may have 4096 codes */
+  int n_codes;     /* number of `codes`, up to 4096; 0: each operator has a code of its own */
   const int *codes;
   int n_subgraphs; /* 0: means 1 */
   int version;     /* 0: means 3 */

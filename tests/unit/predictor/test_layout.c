@@ -93,7 +93,7 @@ enum {
   FRAME = 5 << 20
 };
 
-/* Contents of one column of an in-place ring's slot: a row of a tensor. */
+/* Content of one column of a slot of an in-place ring: a pixel of row `row` of `tensor`. */
 struct slot {
   int tensor, row;
 };
@@ -391,7 +391,7 @@ static void check_turns(const struct replay *r, int layer)
 }
 
 /* Checks that scratch is large enough for the tiles of a turn, or of the whole step if values are
- * shared, and for as many turns as threads have work. Values that several threads need must be
+ * shared, and for one turn of each thread that has work. Values that several threads need must be
  * shared. */
 static void check_winograd(const struct replay *r, const struct mafat_step *step)
 {

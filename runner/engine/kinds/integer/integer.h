@@ -44,8 +44,8 @@ static inline uint8_t *mafat_integer_source_at(const struct mafat_tensors *t,
   return mafat_integer_read(t, sources, i, channel, y, x);
 }
 
-/* Returns a call of the blend kernel for a layer, in which the caller then sets addresses and
- * sizes. *x: quantization of the first operand. */
+/* Returns the arguments of a call of the blend kernel; the caller fills in addresses and sizes. *x:
+ * quantization of the first operand. */
 struct mafat_integer_blend_call mafat_integer_blend(const struct mafat_network *n, int layer,
                                                     const struct mafat_quantization *x);
 

@@ -12,7 +12,7 @@
 
 enum { MOST_RUNS = 32 };
 
-/* Pixels of a map, and the list of runs of contiguous channels of the pixel at column x. */
+/* Pixels of a map. The list has the runs of contiguous channels of one pixel, that at column x. */
 struct norm_pixels {
   const struct mafat_tensors *tensors;
   const struct mafat_sources *sources;
@@ -85,7 +85,7 @@ static void run_softmax(const struct softmax *s, const struct mafat_layer *l, ui
   else mafat_integer_softmax(s->exponentials, pixel, pixel, l->in.c);
 }
 
-/* Returns the floats of an operand of one pixel, from channel c to the end of its channel block.
+/* Returns the floats from channel c to the end of its channel block. The operand has one pixel.
  * NULL: the layer does not have that operand. */
 static const float *floats_at(const struct mafat_tensors *t, const struct mafat_layer *l,
                               int operand, int c)
