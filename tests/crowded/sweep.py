@@ -85,7 +85,7 @@ class Sweep:
         self.judge("%s, predicted" % name, predicted)
         # Each processor on which the program runs charges up to 64 pages ahead. The prediction counts those of
         # one. The kernel takes the others' back when the group reaches its limit, but not in a larger group.
-        larger = limit is None or limit > (charge_of(predicted[1]) or limit)
+        larger = limit is None or limit > (charge_of(predicted[1]) or 0)
         arguments = ["--threads", str(os.cpu_count())] + arguments if larger else arguments
         found = run(arguments + inputs, limit, prepare=stay_on_one_processor if larger else None)
         self.judge("%s, run" % name, found, charge_of(found[1]) if found[0] == 0 else None)
