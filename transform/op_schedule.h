@@ -7,14 +7,14 @@
 #include "transform/op_scheduler.h"
 #include "transform/op_order.h"
 
-/* The usual `effort`. It takes a few seconds, or less if an order is proven to be the best
- * earlier. */
+/* The usual `effort`, in evaluated steps. It takes a few seconds, or less if an order is proven to
+ * be the best before that. */
 enum { MAFAT_USUAL_EFFORT = 100 * 1000 * 1000 };
 
 /* Fills order[n_operators], and `sorted` with the order's peak. MAFAT_OP_ORDER_BEST stops after
- * evaluating `effort` steps of operators; the other methods ignore it. As it does not limit time,
- * the order depends only on graph, method and effort, and is the same on any machine. Returns
- * MAFAT_ENOMEM if out of memory. */
+ * evaluating `effort` steps of operators; the other methods ignore `effort`. Because steps are
+ * limited and not time, the order depends only on the graph, the method and `effort`, and is the
+ * same on any machine. Returns MAFAT_OK or MAFAT_ENOMEM. */
 int mafat_op_schedule(struct mafat_op_scheduler *s, enum mafat_op_order how, long long effort,
                       int *order, struct mafat_op_schedule_result *sorted);
 

@@ -13,7 +13,7 @@ enum { MOST_ENTRIES = 24 /* few, because they count against the memory budget of
 struct entry {
   uint64_t hash; /* hash of the key */
   size_t key_size;
-  uint64_t *key; /* the graph and how it is ordered, written as integers; NULL: empty entry */
+  uint64_t *key; /* the graph, the method and the effort, as integers; NULL: empty entry */
   int *order;
 };
 

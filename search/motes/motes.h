@@ -8,11 +8,11 @@
 
 #include "search/common/search.h"
 
-/* Finds a front of one plan; the caller closes it. The plan has groups of whole maps and split
- * groups. Weights are kept, and nothing is computed twice. The result is always the same, unless
- * milliseconds are measured. Returns MAFAT_OK, MAFAT_ENOMEM, MAFAT_EINVAL (invalid request->words),
- * MAFAT_ELIMIT (the bytes of every plan overflow, or there is not enough memory to run the plan of
- * whole maps) or an error of the request's timer. */
+/* Finds a front of one plan; the caller closes the front. The plan has groups of whole maps and
+ * split groups. All weights stay in memory, and nothing is computed twice. The result is always the
+ * same, unless the request has a timer. Returns MAFAT_OK, MAFAT_ENOMEM, MAFAT_EINVAL (invalid
+ * request->words), MAFAT_ELIMIT (the byte count of every plan overflows, or there is not enough
+ * memory to run the plan of whole maps) or an error of the request's timer. */
 int mafat_search_motes(struct mafat_front **out, const struct mafat_search_request *request,
                        struct mafat_diagnostic *d);
 

@@ -17,8 +17,8 @@ static uint64_t hash_of_scheme(const struct mafat_scheme *s)
   return mix(hash, (uint64_t)s->n_layers);
 }
 
-/* Hash of a state's schemes. It is a sum, so that the order of the schemes does not matter. Never
- * 0. */
+/* Returns a hash of the set of the state's schemes, never 0. The hash is a sum, so that the order
+ * of the schemes does not matter. */
 static uint64_t hash_of(const struct mafat_motes_state *state)
 {
   uint64_t sum = 1;
@@ -28,7 +28,7 @@ static uint64_t hash_of(const struct mafat_motes_state *state)
 
 /* ---- the table ---- */
 
-/* Index of the slot that has the hash; if there is none, of the free slot where it belongs. */
+/* Returns the index of the slot that has the hash, or else of the free slot where to put it. */
 static size_t place_of(const struct mafat_motes_seen *all, uint64_t hash)
 {
   size_t at = (size_t)(hash >> 7) & (all->capacity - 1);

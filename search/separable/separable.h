@@ -9,8 +9,8 @@
 #include "search/common/search.h"
 
 /* Finds a front of one plan, which keeps all weights. The caller closes the front. Returns
- * MAFAT_OK, MAFAT_ENOMEM, MAFAT_EINVAL (invalid request->words) or MAFAT_ELIMIT (the bytes of the
- * plan overflow). */
+ * MAFAT_OK, MAFAT_ENOMEM, MAFAT_EINVAL (invalid request->words) or MAFAT_ELIMIT (the plan's byte
+ * count overflows). */
 int mafat_search_separable(struct mafat_front **out, const struct mafat_search_request *request,
                            struct mafat_diagnostic *d);
 

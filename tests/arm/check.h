@@ -1,7 +1,7 @@
 /* The subset of Check (https://libcheck.github.io/check) that the suites use, for builds with
- * only libc. Same macros and summary line, each test in a process of its own (CK_FORK=no: all in
- * one). -Itests/arm makes the compiler find this file before the real <check.h>; check.c
- * implements it. */
+ * only libc. The macros and the summary line are those of Check. Each test runs in a process of its
+ * own, or all in one with CK_FORK=no in the environment. Suites include it as <check.h>, because
+ * -Itests/arm comes before the system's folders; check.c implements it. */
 #ifndef MAFAT_TESTS_ARM_CHECK_H
 #define MAFAT_TESTS_ARM_CHECK_H
 

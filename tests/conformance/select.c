@@ -1,12 +1,11 @@
 /* Chooses the conformance models to run and which of their inputs are constants. Called by
- * onnx_nodes.c. */
+ * onnx_nodes.c. Opens and reads the models' files. */
 #include "tests/conformance/select.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Operators whose models are run. The number is a set of inputs that have to be constants: bit k
- * for input k. */
+/* Operators whose models are run. Bit k of the number is set if input k has to be a constant. */
 static const struct {
   const char *op_type;
   unsigned known;
@@ -163,7 +162,7 @@ static bool is_known_before(const struct mafat_onnx *m, const struct mafat_onnx_
   return false;
 }
 
-/* True if the model is about integer maps. */
+/* True if a node of the model quantizes, dequantizes or computes with quantized maps. */
 static bool is_quantized(const struct node_trial *t)
 {
   for (int i = 0; i < t->model->n_nodes; i++)

@@ -1,8 +1,9 @@
-/* Uses include/mafat.h while system calls fail; started by tests/faults/inject.py. Makes dry
- * runs, opens two models in one arena, runs both with streamed and kept weights, and prints the
- * results. With OUT it instead packs the model into that file. A failed call must return a known
- * code and a message, and leave no object; else the program aborts. It prints the code's name and
- * the message, and exits with status 1. Usage: failing_library MODEL WEIGHTS PICTURE [OUT] */
+/* Uses include/mafat.h while system calls fail; started by tests/faults/inject.py. Makes dry runs,
+ * opens two models in one arena, runs both with streamed and kept weights, and prints the results.
+ * With OUT it instead packs the model into that file. A failed call must return a known code and a
+ * message, and leave no object; else the program aborts. After a failed call the program prints the
+ * code's name and the message, and exits with status 1. Usage: failing_library MODEL WEIGHTS
+ * PICTURE [OUT] */
 #include "include/mafat_pack.h"
 #include "include/mafat_plan.h"
 
@@ -75,7 +76,7 @@ static int run_both(const char *model, const char *weights, const char *picture,
   return status;
 }
 
-/* Packs with integers, which uses all steps of packing. */
+/* Packs the model with int8 activations, which takes all steps of packing. */
 static int pack(const char *model, const char *weights, const char *picture, const char *out)
 {
   struct mafat_pack_options options = {.size = sizeof options};

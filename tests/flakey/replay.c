@@ -5,8 +5,8 @@
  * entry. Exit status 1: LOG is not a log, or DISK cannot be written.
  *
  * The log's format is the kernel's (Documentation/admin-guide/device-mapper/log-writes.rst,
- * drivers/md/dm-log-writes.c): a header sector, then the entries. An entry is a sector that
- * describes it, which also contains a mark's name, followed by the sectors to write. */
+ * drivers/md/dm-log-writes.c): a header sector, then the entries. The first sector of an entry
+ * has its position, length and flags, and the name if it is a mark; the sectors to write follow. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>

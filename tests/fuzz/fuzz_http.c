@@ -41,7 +41,7 @@ static void check_request(const struct mafat_http_request *r, const char *bytes,
   mafat_http_is_own(r);
 }
 
-/* The frame's format exists and its length matches. */
+/* Checks that the frame's format exists and that a frame of this size has `bytes` bytes. */
 static void check_frame(const struct mafat_job_frame *f, uint64_t bytes)
 {
   char text[64];

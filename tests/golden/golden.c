@@ -55,7 +55,7 @@ static int write_case(const struct golden_case *c, enum golden_aspect only, FILE
   return code;
 }
 
-/* Makes the plan and writes it. *refused is set if the network cannot have this plan. */
+/* Makes the plan and writes it. *refused: true if the plan is not valid for this network. */
 static int write_plan(struct session *s, const struct golden_request *r, enum golden_aspect only,
                       FILE *show, bool *refused)
 {
@@ -185,7 +185,7 @@ static void name_session(struct session *s, const char *cfg)
   if (dot) *dot = '\0';
 }
 
-/* A cfg that is not supported is printed as refused, like a plan. */
+/* If a cfg is not supported, prints that it is refused, as for plans. */
 static int work(struct session *s, const char *plan, enum golden_aspect only)
 {
   int code = mafat_darknet_read(&s->network, s->cfg, NULL, NULL, &s->d);

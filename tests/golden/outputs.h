@@ -9,14 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Classes of kernels (runner/kernels/kernels.h): levels of one class agree bit for bit. */
+/* Classes of kernels (runner/kernels/kernels.h). All instruction-set levels of one class compute
+ * the same bits. */
 enum golden_class { GOLDEN_PLAIN, GOLDEN_FUSED, GOLDEN_N_CLASSES };
 
 struct golden_outputs {
   uint64_t hashes[GOLDEN_N_CLASSES];
   bool there[GOLDEN_N_CLASSES]; /* true: this processor has a level of the class */
   int runs;                     /* number of runs */
-  int differs; /* a plan (from 0) whose bits differ from the first plan's; -1: none */
+  int differs; /* number (from 0) of a plan whose output differs from the first plan's; -1: none */
 };
 
 /* Runs plans of the network, with an input of at most 96 pixels a side if the cfg allows it. If

@@ -12,7 +12,7 @@ enum { GOLDEN_N_PLANS = 21, GOLDEN_PLAN_ROOM = 8192 };
 struct golden_searches {
   const struct mafat_network *network;
   struct mafat_calibration calibration; /* the portable level's built-in prices */
-  struct mafat_front *fronts[2];        /* [packed] */
+  struct mafat_front *fronts[2];        /* [0]: for Darknet's files; [1]: for packed files */
 };
 
 int golden_search(struct golden_searches *s, const struct mafat_network *n,
@@ -23,7 +23,7 @@ void golden_searches_close(struct golden_searches *s);
 struct golden_request {
   char text[GOLDEN_PLAN_ROOM];
   struct mafat_plan_options options;
-  bool runs; /* the plan is also run; all plans that are run give the same output bits */
+  bool runs; /* true: outputs.c runs the plan; all plans that it runs give the same output bits */
 };
 
 /* Makes the request for plan `number`, from 0. Returns MAFAT_OK, MAFAT_ENOMEM or MAFAT_ELIMIT. */

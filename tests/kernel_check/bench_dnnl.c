@@ -1,6 +1,7 @@
-/* oneDNN's convolution of the same layer, for bench.c: one thread, layouts chosen by oneDNN,
- * weights reordered beforehand, bias and leaky included. Needs the API of oneDNN 2; built without
- * it, adds no contender. */
+/* Computes a bench's layer with oneDNN, to compare its time with that of mafat's kernels. Uses one
+ * thread and layouts that oneDNN chooses; bias and leaky activation are included, reordering of
+ * weights is not. Called by bench.c. Needs the API of oneDNN 2; built without it, adds no
+ * contender. Allocates the contender's state, which bench.c closes; sets OpenMP's thread count. */
 #include "tests/kernel_check/bench.h"
 
 #if defined(HAVE_DNNL)
@@ -21,7 +22,7 @@ struct bench_peer {
   dnnl_primitive_desc_t description;
   dnnl_primitive_t primitive;
   dnnl_memory_t src, weights, bias, dst;
-  dnnl_memory_desc_t plain_dst; /* layout of planes */
+  dnnl_memory_desc_t plain_dst; /* layout of `dst` as planes, one per channel */
 };
 
 /* Copies between a plain layout and oneDNN's. */

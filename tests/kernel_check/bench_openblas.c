@@ -1,5 +1,6 @@
-/* im2col and OpenBLAS's sgemm on the same layer, as in Darknet, for bench.c: one thread, no im2col
- * for 1x1. Built without OpenBLAS, adds no contender. */
+/* Computes a bench's layer as Darknet does, with im2col (not for 1x1) and OpenBLAS's sgemm on one
+ * thread, to compare its time with that of mafat's kernels. Called by bench.c. Built without
+ * OpenBLAS, adds no contender. Allocates the contender's state, which bench.c closes. */
 #include "tests/kernel_check/bench.h"
 
 #if defined(HAVE_OPENBLAS)
@@ -17,7 +18,7 @@ struct bench_peer {
   float *output;
 };
 
-/* Copies row y of the map as tap kx reads it: out_w floats. */
+/* Copies the values of input row y that tap kx reads for one row of outputs: out_w floats. */
 static void copy_row(const struct bench_peer *p, const float *plane, int y, int kx, float *out)
 {
   const struct bench_shape *s = p->shape;

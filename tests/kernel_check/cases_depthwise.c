@@ -17,8 +17,8 @@ static void run_depthwise(const struct mafat_kernels *k, const void *call)
   k->depthwise(call);
 }
 
-/* Makes the weights of channels. In a panel, channels may start at any lane, so a kernel may read
- * only the lanes of its channels. */
+/* Makes the weights of the channels. They may start at any lane of a panel of `width` lanes, so a
+ * kernel may read only the lanes of its own channels. */
 static const float *make_weights(int n_taps, int n_channels, int width, enum value_range v)
 {
   return input_pixels(n_taps, n_channels, width, v);

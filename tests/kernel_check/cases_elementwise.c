@@ -192,7 +192,8 @@ static const double activation_bounds[MAFAT_EXACT_GENTLE] = {
     [MAFAT_AFFINE] = 2.5e-7,   [MAFAT_SIN] = 1.5e-7, [MAFAT_COS] = 1.5e-7,
 };
 
-/* Kernels clamp the exponential at e^-87, so that x times it is not quite 0. */
+/* Kernels use at least e^-87 as the exponential. Where the exact one is smaller, products of x and
+ * the exponential are a little too large. */
 static double activation_tolerance(double x, double y, enum mafat_activation a)
 {
   double tolerance = activation_bounds[a] * fmax(1, fabs(y)) + FLT_TRUE_MIN;

@@ -2,7 +2,8 @@
  * kernel_check.c. */
 #include "tests/kernel_check/check.h"
 
-/* n readable bytes, which end at a page's end or begin where an array of floats may begin. */
+/* Returns n random bytes. Half of the time they end where a guard page begins; else they are
+ * aligned like floats. */
 static uint8_t *input_bytes(int n)
 {
   const size_t floats = ((size_t)n + 3) / 4;
@@ -58,7 +59,8 @@ static float random_weight(void)
   return one_in(4) ? (float)random_in(0, 1) : (1 + random_float()) / 2;
 }
 
-/* Taps between neighbours or at one pixel, in ascending or descending order. */
+/* Fills random taps in ascending or descending order. A tap is between two neighbouring pixels or
+ * at one pixel. */
 static void random_taps(struct mafat_resample_tap *taps, int n_taps, int n_pixels, int n_channels)
 {
   const bool down = one_in(2);

@@ -1,6 +1,6 @@
 /* A peak loop on a level's vectors. The including file (peak_avx2.c and the like) defines
- * LEVEL_VECTOR, PEAK_FUNCTION and ACCUMULATORS: at least latency x units, at most what fits the
- * registers. */
+ * LEVEL_VECTOR, PEAK_FUNCTION and ACCUMULATORS, the number of independent sums: at least the
+ * latency in cycles times the multiply-add units, and at most the number of free registers. */
 #include "tests/kernel_check/peak.h"
 
 #include "runner/kernels/vector.h"

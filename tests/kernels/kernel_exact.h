@@ -19,8 +19,8 @@ struct mafat_activating mafat_exact_activating(enum mafat_activation kind, float
 /* activation(x * scale + bias) */
 struct mafat_exact mafat_exact_finish(struct mafat_exact x, double scale, double bias,
                                       const struct mafat_activating *a);
-/* One sum of a convolution, finished if the call says so. `before`: the output's value, if the
- * call continues a sum. Never pooled. */
+/* Returns one sum of a convolution, with scale, bias and activation if the call has `finish`.
+ * `before`: the output's value before the call, if the call continues a sum. Ignores `pool`. */
 struct mafat_exact mafat_exact_conv(const struct mafat_conv_call *c, int filter, int row, int col,
                                     double before);
 struct mafat_exact mafat_exact_depthwise(const struct mafat_depthwise_call *c, int channel, int row,

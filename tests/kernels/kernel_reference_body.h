@@ -1,8 +1,8 @@
-/* The reference kernels, compiled once per class. Sums are written again from the contract. No
- * contract lists the operations of activations and Winograd transforms, so these are the
- * kernels' own code on vectors of one lane; kernel_exact.h checks their values. The including
- * file defines REFERENCE_FUSED and REFERENCE_TABLE. Included by kernel_reference_fused.c and
- * kernel_reference_plain.c. */
+/* The reference kernels, compiled once per class. Sums are implemented from the contract in
+ * kernels.h. It does not list the operations of activations and Winograd transforms, so these use
+ * the kernels' own code on vectors of one lane; tests compare their values with kernel_exact.h. The
+ * including file defines REFERENCE_FUSED and REFERENCE_TABLE. Included by kernel_reference_fused.c
+ * and kernel_reference_plain.c. */
 #define LEVEL_VECTOR "tests/kernels/kernel_reference_vector.h"
 #define LEVEL_PART(name)
 #include "runner/kernels/vector.h"

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The key if the line sets one that is forced to 1, like "batch = 64"; else NULL. */
+/* If the line sets a key whose value must become 1, like "batch = 64", returns the key; else
+ * NULL. */
 static const char *forced_key(const char *line)
 {
   static const char *const keys[] = {"batch", "subdivisions"};
@@ -39,7 +40,7 @@ static int copy_single(const char *from, const char *to, struct mafat_diagnostic
   return code;
 }
 
-/* Drops what load_network() prints on stderr and stdout. */
+/* Calls load_network() and discards what it prints on stdout and stderr. */
 static network *load_silently(char *cfg, char *weights)
 {
   fflush(stdout);

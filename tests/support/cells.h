@@ -13,7 +13,8 @@ extern struct mafat_layer cells_layers[CELLS_LAYERS + 1];
 extern float cells_tensors[CELLS_LAYERS][CELLS_FLOATS];    /* [head], each in order (c, h, w) */
 extern float cells_anchors[4]; /* (w, h) of two anchors, which all heads use */
 
-/* Replaces the network by one without heads, whose input has this size. All tensors become 0. */
+/* Replaces the network by one that has no heads yet and whose input has this size. All tensors
+ * become 0. */
 void cells_start(int w, int h, bool letterbox);
 struct mafat_layer *cells_add_layer(enum mafat_layer_type type, int h, int w, int c);
 /* Adds a head of this type, [region] or [yolo] (Gaussian or not), with h x w cells. */

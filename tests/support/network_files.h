@@ -1,6 +1,6 @@
-/* Opens a model or packed file by its path, reads from it a network, the types of its weights or
- * the kind of weights, and closes it. The caller closes the network. Included by unit tests, fuzz
- * targets and test programs that read model files. */
+/* Opens a model, packed or weights file by its path, reads from it a network, the types of the
+ * weights or the kind of the weights file, and closes the file. The caller closes the network.
+ * Included by unit tests, fuzz targets and test programs that read model files. */
 #ifndef MAFAT_TESTS_SUPPORT_NETWORK_FILES_H
 #define MAFAT_TESTS_SUPPORT_NETWORK_FILES_H
 
@@ -50,8 +50,8 @@ static inline int test_packed_network_read(struct mafat_network **out, const cha
   return code;
 }
 
-/* *embedded_graph: the graph stored in the packed file. reader NULL: detected from the first
- * bytes. */
+/* *embedded_graph: the graph stored in the packed file. reader NULL: the format is detected from
+ * the file's first bytes. */
 static inline int test_packed_graph_read(struct mafat_network **out,
                                          struct mafat_embedded_graph **embedded_graph,
                                          const struct mafat_reader *reader, const char *path,

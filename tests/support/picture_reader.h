@@ -17,7 +17,7 @@ TCase *picture_case(Suite *suite, const char *name, double seconds);
 int picture_read(const struct mafat_image_input *input, float *pixels);
 /* Returns the pixels, (h, w, c), which the caller frees. An error fails the test. */
 float *picture_must_read(int w, int h, int c, enum mafat_fit fit);
-/* Reading must fail with this code, and the message must begin with the picture's path. */
+/* Reads the picture, which must fail with this code and a message that begins with its path. */
 void picture_must_fail(int code);
 
 #endif

@@ -22,8 +22,8 @@ unsigned picture_sample(int x, int y, int k)
 
 static FILE *open_or_die(const char *path, const char *mode)
 {
-  /* ext4 writes a file that replaces a truncated one to the disk at close, which takes
-   * milliseconds. */
+  /* If a program truncates a file and writes it again, ext4 writes it to the disk when it is
+   * closed, which takes milliseconds. A new file avoids this. */
   if (*mode == 'w') unlink(path);
   FILE *file = fopen(path, mode);
   if (!file) {

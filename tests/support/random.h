@@ -11,7 +11,7 @@ struct test_rng {
 
 struct test_rng test_rng(uint64_t seed);
 uint32_t test_random(struct test_rng *rng);
-/* `least` to `most`, both included */
+/* Returns a random integer from `least` to `most`, both included. */
 int test_random_int(struct test_rng *rng, int least, int most);
 bool test_random_chance(struct test_rng *rng, int percent);
 

@@ -1,5 +1,5 @@
 /* Small .tflite models in static memory. Included by suites of TFLite models and by
- * fuzz_tflite.c. Need no test framework. */
+ * fuzz_tflite.c. The models need no test framework. */
 #ifndef MAFAT_TESTS_SUPPORT_TFLITE_MODELS_H
 #define MAFAT_TESTS_SUPPORT_TFLITE_MODELS_H
 
@@ -16,7 +16,8 @@ enum { WHOLE_CONVOLUTION, WHOLE_RESHAPE, WHOLE_DETECTION, WHOLE_OPERATORS };
 
 struct test_tflite_model test_tflite_whole(void);
 
-/* Returns one of these models; every number is valid. */
+/* Returns the whole model or one of tflite_operators.h; every number is valid. The model is valid
+ * until the next call. */
 const struct test_tflite_model *test_tflite_model(unsigned number);
 
 #endif

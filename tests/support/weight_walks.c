@@ -201,7 +201,7 @@ void test_compare_run(const struct mafat_network *n, const struct mafat_plan *pl
   int code = mafat_weights_open(&w, path, n, plan, &a.layout, &o, NULL, &diagnostic);
   if (code == MAFAT_EUNSUPPORTED && method != MAFAT_READS_AUTO) {
     test_free_arena(&a);
-    return; /* this kernel lacks the method */
+    return; /* the running Linux kernel lacks this method of reading */
   }
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   for (int run = 0; run < 3; run++) {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Suites that write pictures with libjpeg and libpng or read JSON with json-c; a
- * foreign build has no library but libc. */
+/* Suites that write pictures with libjpeg and libpng or read JSON with json-c. A build for another
+ * processor has only libc, so it leaves them out. */
 #ifdef MAFAT_TESTS_WITHOUT_LIBRARIES
 #define LIBRARY_SUITES(X)
 #else

@@ -176,9 +176,8 @@ static size_t resident_bytes(void)
   return kilobytes * 1024;
 }
 
-/* All pages of the arena are resident when the second picture is read, and the memory of its large
- * decoder must not add to them. Here the arena has 25 MB, and the coefficients of each picture
- * 12. */
+/* When the second picture is read, all pages of the arena (25 MB) are resident. The decoder of
+ * a progressive JPEG needs 12 MB more for the coefficients, but the process must not grow. */
 START_TEST(test_the_second_large_picture_costs_no_more_than_the_first)
 {
   static const char wide_cfg[] = "[net]\nwidth=512\nheight=512\nchannels=3\n"

@@ -1,5 +1,5 @@
-/* Covers api/rank_identity.c: facts that all ranks must share: version, class of processor, files,
- * and plan. */
+/* Covers api/rank_identity.c: comparing the facts that must be the same on all ranks (version,
+ * class of processor, files and plan). */
 #include "predictor/plan/plan.h"
 #include "api/rank_identity.h"
 #include "tests/support/support.h"

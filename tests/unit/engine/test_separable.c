@@ -56,8 +56,9 @@ static float *run(const struct mafat_network *n, struct mafat_weights *w, const 
   return out;
 }
 
-/* Compares three kinds of plan with separate layers: groups of rows, depthwise layers inside 1x1
- * layers by rows, and channels in parts. The numbers of rows and of parts grow by `step`. */
+/* Checks that three kinds of plan give the same bits as a plan that computes each layer alone:
+ * groups by rows, depthwise layers inside 1x1 layers by rows, and channels in parts. The numbers of
+ * rows and of parts grow by `step`. */
 static void check_plans(int step)
 {
   struct mafat_diagnostic d;
@@ -118,7 +119,8 @@ START_TEST(test_odd_shapes_at_every_extent)
 }
 END_TEST
 
-/* Checks the plans that searches find, some with words for depthwise layers. */
+/* Checks that the plans of a search's front give the bits in `apart`. Some of these plans fuse
+ * depthwise layers. */
 static void check_front(const struct mafat_network *n, struct mafat_weights *w, const float *apart,
                         size_t bytes)
 {
@@ -140,7 +142,7 @@ static void check_front(const struct mafat_network *n, struct mafat_weights *w, 
     char text[TEST_PLAN_ROOM];
     ck_assert_uint_lt(mafat_spec_write(front->list[i].spec, text, sizeof text), sizeof text);
     if (strstr(text, ":loaded") || strstr(text, ":streamed"))
-      continue; /* the weights are kept here */
+      continue; /* this test opens weights only for plans that keep all */
     float *found = run(n, w, text, false);
     ck_assert_msg(memcmp(found, apart, bytes) == 0, "%s\n%s", text, cfg);
     free(found);

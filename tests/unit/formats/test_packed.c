@@ -216,8 +216,8 @@ static void same_options(const struct mafat_stored_options *found,
   ck_assert_str_eq(found->decode, wanted->decode);
 }
 
-/* Options come back as stored, also if the network is read from its cfg. A file without options has
- * version 2, which older versions of mafat read. */
+/* Options are read back as stored, from the packed file alone and for a network made from the cfg.
+ * A file without options has version 2, which older versions of mafat read. */
 START_TEST(options_are_stored)
 {
   struct mafat_network *found, *of_cfg = test_network(small_cfg);
@@ -235,7 +235,8 @@ START_TEST(options_are_stored)
 }
 END_TEST
 
-/* Options are the last OPTIONS_BYTES of the index. Here they are all but the last word. */
+/* The index ends with the options, which take OPTIONS_BYTES here. Offsets are in bytes from their
+ * first. */
 enum { OPTIONS_BYTES = 56, PAD_AT = 28, CHANNELS_AT = 32 };
 
 /* Options that no version of mafat writes are refused, even if all checksums are right. */
@@ -251,10 +252,10 @@ START_TEST(invalid_options_are_refused)
                  {20, 0x7f800000},           /* an infinite scale */
                  {PAD_AT, 0x43800000},       /* a pad of 256 */
                  {PAD_AT, 0xbf800000},       /* a pad of -1 */
-                 {CHANNELS_AT, 3},           /* a word without its zero */
-                 {CHANNELS_AT, 0},           /* a word without bytes */
-                 {CHANNELS_AT, 0x7fffffff},  /* a word longer than the index */
-                 {CHANNELS_AT + 4, 0x41}};   /* a word with a second zero */
+                 {CHANNELS_AT, 3},           /* a text without its final zero byte */
+                 {CHANNELS_AT, 0},           /* a text without bytes */
+                 {CHANNELS_AT, 0x7fffffff},  /* a text longer than the index */
+                 {CHANNELS_AT + 4, 0x41}};   /* a text with a second zero byte */
   static char whole[1 << 16];
   uint64_t index_bytes;
   struct mafat_network *n = test_network(small_cfg);

@@ -1,6 +1,6 @@
-/* Covers runner/kernels/functions.c: activations that are the same at all levels of kernels: they
- * differ from the exact function by at most 1e-6, are the same in arrays of any length, and are
- * right for infinities and NaN. */
+/* Covers runner/kernels/functions.c: the activations that all kernel levels share. They differ from
+ * the exact function by at most 1e-6, give the same bits in arrays of any length, and are right for
+ * infinities and NaN. */
 #include "runner/kernels/functions.h"
 #include "tests/kernels/kernel_exact.h"
 #include "tests/support/support.h"

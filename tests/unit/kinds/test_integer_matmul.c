@@ -1,6 +1,6 @@
-/* Covers runner/engine/kinds/integer/matmul.c: products of two maps of integers are exactly as ONNX
- * defines them: an exact sum is multiplied by a float and rounded to the nearest integer, or to the
- * even one of two equally near integers. */
+/* Covers runner/engine/kinds/integer/matmul.c: products of two maps of integers are exactly those
+ * that ONNX defines. An exact sum is multiplied by a float and rounded to the nearest integer; of
+ * two equally near integers, to the even one. */
 #include "formats/onnx/import.h"
 #include "runner/engine/executor.h"
 #include "tests/support/network_files.h"
@@ -18,9 +18,9 @@ Suite *integer_matmul_suite(void);
 
 static struct mafat_diagnostic diagnostic;
 
-/* n matrices A (rows x inputs), each times a matrix B (inputs x filters). Both are slices of one
- * map: rows of B are below those of A; columns are channels from first[0] in A, from first[1] in
- * B. */
+/* n products of a matrix A (rows x inputs) and a matrix B (inputs x filters). Both are slices of
+ * one input map: the rows of B follow those of A, and the columns of A and B are the map's channels
+ * from first[0] and first[1] on. */
 struct problem {
   int n, rows, inputs, filters, first[2], channels;
   bool transposed; /* B is stored transposed; inputs equal filters */

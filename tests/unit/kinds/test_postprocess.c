@@ -1,5 +1,5 @@
 /* Covers {network, predictor, runner/engine}/kinds/postprocess.c: boxes computed from a detector's
- * outputs, compared with a simple version that follows TFLite's text and sorts whole lists. */
+ * outputs, compared with a simple version of TFLite's algorithm, which sorts whole lists. */
 #include "tests/support/problem.h"
 
 #include <check.h>

@@ -150,7 +150,8 @@ static void check_cubic_taps(const struct mafat_layer *l, const struct mafat_poi
   }
 }
 
-/* Taps never go back, and the span that an output needs holds exactly its taps. */
+/* From one output to the next, taps do not move backwards. The input span that an output needs
+ * begins at its first tap and ends at its last. */
 START_TEST(taps_rise_and_spans_hold_them)
 {
   struct test_rng rng = test_rng(52000 + (uint64_t)_i);

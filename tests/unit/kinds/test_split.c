@@ -1,5 +1,5 @@
 /* Covers {network, predictor, runner/engine}/kinds/split.c: the split layer has several outputs,
- * each a part of its input. Each output has the elements that the part's atoms select. */
+ * each a part of its input. The atoms of a part (network/rearrange.h) select its elements. */
 #include "network/rearrange.h"
 #include "tests/support/problem.h"
 

@@ -1,4 +1,5 @@
-/* Covers network/dtype.c: the table of element types, and that a layer reads one type. */
+/* Covers network/dtype.c: the table of element types, and that all tensors that a layer reads have
+ * the same type. */
 #include <check.h>
 #include <string.h>
 
@@ -20,7 +21,8 @@ START_TEST(every_type_has_its_own_name)
 }
 END_TEST
 
-/* Each packing is found by its name, and its chain of wider types ends with floats. */
+/* Each type of packed weights is found by its name, and going from it to the next wider type again
+ * and again ends at floats. */
 START_TEST(packings_have_names_and_wider_types)
 {
   enum mafat_dtype type;

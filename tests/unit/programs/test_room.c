@@ -58,8 +58,8 @@ START_TEST(parts_are_given_back)
 }
 END_TEST
 
-/* Bodies of random sizes take memory in random steps; then all that have begun are completed, in
- * random order. */
+/* Bodies of random sizes take memory in random steps. Then each takes the rest of its
+ * memory as soon as that is free, and ends. All must end. */
 START_TEST(all_bodies_can_end)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
@@ -100,7 +100,8 @@ static double cost_of(const void *bytes, size_t n)
   return cost;
 }
 
-/* A JPEG's markers, with `gap` bytes between them, so that some cross the chunks that are read. */
+/* Returns the cost of a JPEG whose markers have `gap` bytes between them. The reader gets the file
+ * in chunks, and some markers cross the end of a chunk. */
 static double cost_of_scans(int scans, size_t gap)
 {
   static const uint8_t begin[] = {0xff, 0xd8, 0xff}, scan[] = {0xff, 0xda},
@@ -135,7 +136,8 @@ START_TEST(costs_are_pixels_of_all_scans)
 }
 END_TEST
 
-/* Costs stay far below 2^53 if they are added up: a header alone cannot outweigh all pictures. */
+/* Costs are limited, so that sums of them stay far below 2^53 and a false header alone does not
+ * make a picture cost more than all others together. */
 START_TEST(costs_are_limited)
 {
   uint8_t png[24] = {0x89, 'P', 'N', 'G'}, jpeg[20] = {0xff, 0xd8, 0xff, 0xc0};

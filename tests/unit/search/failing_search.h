@@ -1,4 +1,4 @@
-/* Repeats a search and makes another allocation fail each time. Called by test_best.c and
+/* Repeats a search and makes a different allocation fail each time. Called by test_best.c and
  * test_least.c. */
 #ifndef MAFAT_TESTS_UNIT_FAILING_SEARCH_H
 #define MAFAT_TESTS_UNIT_FAILING_SEARCH_H

@@ -19,8 +19,8 @@ Suite *searches_suite(void);
 static const struct mafat_footprint footprint = {.process_bytes = 3 << 20,
                                                  .program_bytes = 4 << 20};
 
-/* The published searches. Their tiles of feature maps may compute overlap again, which plans of
- * "least" do not: such plans are not compared. */
+/* The published searches. Their tiles of feature maps may overlap, and the overlap is then computed
+ * twice. Plans of "least" compute nothing twice, so they are not compared with such plans. */
 static const struct {
   const char *search;
   const char *words;
@@ -160,8 +160,8 @@ START_TEST(words_are_those_of_their_search)
 }
 END_TEST
 
-/* All words of all searches have defaults. The text 1.05 is read as the nearest double; of two
- * values for one word the last counts. */
+/* All words of all searches have defaults. The text 1.05 is read as the nearest double; if a word
+ * is given twice, its last value counts. */
 START_TEST(words_have_values)
 {
   struct mafat_search_value values[MAFAT_MOST_SEARCH_WORDS];
