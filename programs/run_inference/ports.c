@@ -1,5 +1,7 @@
-/* Handles --input and --dump-output: names, files and their types. Called by the files of
- * programs/run_inference that read inputs, write dumps or print names. */
+/* Handles --input and --dump-output: finds inputs and outputs by name, checks and writes files.
+ * Called by output.c, plan_report_json.c, plan_report_text.c, predict.c and run_inference.c.
+ * Creates and renames the files of outputs (programs/shared/unfinished.h); passes the paths of
+ * inputs to the model. */
 #include "programs/run_inference/ports.h"
 
 #include "base/part.h"
@@ -15,7 +17,8 @@
 
 enum side { IN, OUT };
 
-/* Describes a port of a model or a dry run. False: there is no such port. */
+/* Describes an input or output of the model, or, if m is NULL, of the dry run. Returns false if
+ * there is no such input or output. */
 static bool describe(const struct mafat_model *m, const struct mafat_dry_run *q, enum side side,
                      int index, struct mafat_port_facts *f)
 {
@@ -28,8 +31,8 @@ static bool describe(const struct mafat_model *m, const struct mafat_dry_run *q,
 
 /* ---- files of ports ---- */
 
-/* Finds the port of "NAME=FILE", or of "FILE" if there is only one port, and where FILE begins.
- * -1: none. */
+/* Returns the index of the input or output that `text`, "NAME=FILE", names; if there is only one,
+ * `text` may be just "FILE". Returns -1 if there is none. Sets *path to FILE. */
 static int find_port(const struct mafat_model *m, const struct mafat_dry_run *q, enum side side,
                      const char *text, const char **path)
 {
@@ -48,7 +51,7 @@ static int find_port(const struct mafat_model *m, const struct mafat_dry_run *q,
   return found < 0 && n == 1 ? 0 : found;
 }
 
-/* "a, b" */
+/* Writes the names of all inputs or outputs: "a, b". */
 static void list_names(const struct mafat_model *m, const struct mafat_dry_run *q, enum side side,
                        char *text, size_t capacity)
 {
@@ -75,7 +78,8 @@ static int read_port(const struct mafat_model *m, const struct mafat_dry_run *q,
   return MAFAT_OK;
 }
 
-/* Rejects a file for the first input if an image is given, which is that input. */
+/* An image is read into the first input. Fails if images are given and --input names a file for the
+ * first input, too. */
 static int check_image(const struct mafat_model *m, const struct mafat_dry_run *q,
                        const struct mafat_options *o, int index, struct mafat_diagnostic *d)
 {
@@ -139,7 +143,7 @@ static bool ends_in_npy(const char *path)
   return n > 4 && strcmp(path + n - 4, ".npy") == 0;
 }
 
-/* Writes a header like NumPy's: dimensions as text, padded to a multiple of 64 bytes. */
+/* Writes the header of a .npy file: dimensions as text, padded to a multiple of 64 bytes. */
 static bool write_header(const struct mafat_port_facts *f, FILE *file)
 {
   char header[320] = "\x93NUMPY\1", *text = header + 10;

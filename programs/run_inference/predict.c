@@ -1,5 +1,6 @@
-/* Implements --predict: plans, but runs nothing. Called by run_inference.c and
- * programs/mafat_serve/mafat_serve.c. */
+/* Implements --predict: reports plans without running the network. Called by run_inference.c and
+ * programs/mafat_serve/mafat_serve.c. Opens and closes a dry run, which reads the model's files;
+ * prints on standard output and standard error; writes the file of --map. */
 #include "base/mebibytes.h"
 #include "programs/shared/progress.h"
 #include "programs/run_inference/plan_report.h"
@@ -9,13 +10,13 @@
 
 #include <string.h>
 
-/* Result of the reports. */
+/* Results of the functions below, for the exit status and the error message. */
 struct said {
   bool report; /* a report was written to standard output */
   bool map_failed;
 };
 
-/* The options of the request, besides the dry run. */
+/* Returns a request for a report on the dry run, with the options that all reports need. */
 static struct mafat_report_request make_request(const struct mafat_session *s,
                                                 const struct mafat_dry_run *dry_run)
 {
@@ -28,7 +29,8 @@ static struct mafat_report_request make_request(const struct mafat_session *s,
   return q;
 }
 
-/* Reports one plan. A plan that does not fit is reported too; only the status differs. */
+/* Reports one plan, and returns an error if it does not fit the budget. The report is printed in
+ * either case. */
 static int report_one(struct mafat_session *s, const struct mafat_report_request *asked,
                       struct said *said)
 {
@@ -53,15 +55,16 @@ static int report_one(struct mafat_session *s, const struct mafat_report_request
       said->map_failed = code != MAFAT_OK;
     }
     if (code == MAFAT_OK && !s->options.best_effort)
-      code = mafat_plan_report_check(a, &s->d); /* the report is printed in any case */
+      code = mafat_plan_report_check(a, &s->d);
   }
   mafat_transfer_report_close(&transfers);
   mafat_plan_report_close(&a);
   return code;
 }
 
-/* Reports a plan per budget, and plans with weights packed smaller, except for the greedy search:
- * like the paper, it ignores how weights are stored. */
+/* Reports a plan for each budget of --sweep, and plans with weights of narrower types. The greedy
+ * search has no plans of the second kind, because it ignores, like the paper, how weights are
+ * stored. */
 static int report_sweep(struct mafat_session *s, const struct mafat_report_request *request,
                         bool *any)
 {
@@ -108,9 +111,11 @@ int mafat_session_predict(struct mafat_session *s)
   int code = mafat_session_check_output(s, "map", o->map);
   if (o->sweep.given) {
     mafat_progress_begin("looking for plans", o->quiet);
-    mafat_progress_count(1, MAFAT_PACKINGS + 1); /* this dry run, one per narrower type */
+    /* plans are made for the given type of weights, and for each narrower type */
+    mafat_progress_count(1, MAFAT_PACKINGS + 1);
   }
-  if (code == MAFAT_OK) code = mafat_session_read_names(s); /* so that they count, as in a run */
+  /* the prediction counts their memory, as a run needs it */
+  if (code == MAFAT_OK) code = mafat_session_read_names(s);
   if (code == MAFAT_OK) code = mafat_session_open_dry_run(s, &dry_run, &m, &s->d);
   if (code == MAFAT_OK) {
     struct mafat_report_request q = make_request(s, dry_run);

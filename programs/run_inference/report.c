@@ -1,4 +1,6 @@
-/* Writes --report's table and the notes on memory. Called by run_inference.c and video.c. */
+/* Writes the table of --report, a note on memory, and warnings about a run. Called by
+ * run_inference.c and video.c. Prints on standard output and standard error; allocates the table's
+ * rows, which it frees. */
 #include "programs/run_inference/report.h"
 
 #include "base/mebibytes.h"
@@ -85,7 +87,7 @@ static int write_transfers(struct mafat_session *s, struct mafat_writer *out)
   return mafat_writer_flush(out, NULL);
 }
 
-/* Writes the spread of several runs. */
+/* Writes the median, least and greatest time of several runs. */
 static void write_latencies(const struct mafat_run_report *r, struct mafat_writer *out)
 {
   char text[160];

@@ -1,4 +1,4 @@
-/* Writes SVG elements through a writer. Called by map_draw.c. */
+/* Writes SVG elements through a writer. Called by map_draw.c. Touches only the writer. */
 #include "programs/run_inference/svg.h"
 
 #include "base/utf8.h"
@@ -112,9 +112,9 @@ void mafat_svg_line(struct mafat_writer *w, double x1, double y1, double x2, dou
 
 /* ---- text ---- */
 
-enum { LONGEST = 4 }; /* bytes of a character */
+enum { LONGEST = 4 }; /* greatest number of bytes of a UTF-8 character */
 
-/* Length of the character at p, or of an invalid byte. */
+/* Returns the number of bytes of the UTF-8 character at p; 1 if it is invalid. */
 static size_t length_at(const char *p)
 {
   size_t n = mafat_utf8_character(p);
@@ -175,7 +175,7 @@ void mafat_svg_put(struct mafat_writer *w, const char *text)
   for (; *text; text += length_at(text)) put_character(w, text);
 }
 
-/* Writes the beginning and the end of a text, with three dots between. */
+/* Shortens a text to `most` columns: writes its beginning, three dots and its end. */
 static void put_ends(struct mafat_writer *w, const char *text, int most)
 {
   int all = mafat_svg_characters(text), head = (most - 3) / 2, tail = most - 3 - head, at = 0;

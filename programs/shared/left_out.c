@@ -1,6 +1,7 @@
-/* Replaces functions that libraries would link into a static program although none of its code
- * needs them (Makefile: LEFT_OUT). Their code would be a large part of the program's file, and
- * the memory cgroup in which the program starts is charged for that file's pages. */
+/* Replaces functions that the linker would copy from libraries into a static program, although the
+ * program needs none of them (Makefile: LEFT_OUT). Their code would be a large part of the
+ * program's file, and the memory cgroup in which the program starts is charged for that file's
+ * pages. Allocates nothing. */
 #include <stdlib.h>
 
 int mafat_scan_nothing(const char *text, const char *format, ...);

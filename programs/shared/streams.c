@@ -1,6 +1,6 @@
 /* Checks the standard streams, opens output files, and prints texts and messages. Called by all
- * programs except swap_cost; checks their stack before main. May open /dev/null; messages are
- * allocated. */
+ * programs except swap_cost. In each of them, it also checks the size of the stack before main. May
+ * open /dev/null; allocates messages, which it frees. */
 #include "programs/shared/streams.h"
 
 #include <errno.h>
@@ -15,8 +15,9 @@
 #include "base/part.h"
 #include "base/utf8.h"
 
-/* Ends the program if its stack is too small: it would be killed at some call. Runs before main,
- * because main's own variables may already exceed the stack. The programs use up to 60 KiB. */
+/* Ends the program with a message if its stack is too small, because otherwise it would be killed
+ * somewhere later. Runs before main, because main's own variables may already exceed the stack. The
+ * programs use up to 60 KiB. */
 MAFAT_PART(opening) __attribute__((constructor)) static void check_stack(void)
 {
   enum { NEEDED = 128 << 10, ROOM = 160 };
@@ -30,7 +31,8 @@ MAFAT_PART(opening) __attribute__((constructor)) static void check_stack(void)
   _exit(1);
 }
 
-/* open() returns the lowest free descriptor, which is the missing one. */
+/* Opens /dev/null for each standard stream that is closed: open() returns the lowest free
+ * descriptor, which is the missing one. */
 MAFAT_PART(opening) void mafat_streams_hold(void)
 {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -38,8 +40,8 @@ MAFAT_PART(opening) void mafat_streams_hold(void)
       return;
 }
 
-/* Parses a text that is only a descriptor's number; -1: it is not. sscanf is avoided because its
- * code is large, and nothing else needs it while a model is open. */
+/* Parses the number of a descriptor. Returns -1 if the text is anything else. Does not use sscanf,
+ * because its code is large, and nothing else needs it while a model is open. */
 static int read_descriptor(const char *text)
 {
   enum { MOST = 1 << 20 };
@@ -49,7 +51,7 @@ static int read_descriptor(const char *text)
   return *text ? -1 : fd;
 }
 
-/* The number of the descriptor that a path names, or -1. */
+/* Returns the descriptor that a path such as /dev/stdout names, or -1. */
 static int find_stream(const char *path)
 {
   static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};

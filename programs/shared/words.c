@@ -31,8 +31,8 @@ bool mafat_words_size(const char *text, size_t *bytes)
   return true;
 }
 
-/* Copies the text up to the next comma to `word` and moves *text there. Returns false if it is
- * empty or too long. */
+/* Copies the text up to the next comma to `word` and moves *text to the comma. Returns false if the
+ * word is empty or too long. */
 static bool next_word(const char **text, char *word, size_t bytes)
 {
   size_t n = strcspn(*text, ",");

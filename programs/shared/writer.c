@@ -1,5 +1,5 @@
-/* Writes text and JSON through a small buffer without allocation. Called by programs that print
- * results. */
+/* Writes text and JSON to a file descriptor through a small buffer, which is in the caller's
+ * struct; allocates nothing. Called by programs that print results. */
 #include "programs/shared/writer.h"
 
 #include "base/utf8.h"
@@ -75,7 +75,7 @@ void mafat_writer_put_spaces(struct mafat_writer *w, int n)
 
 /* ---- Numbers ---- */
 
-/* Turns the locale's decimal point, of one or more bytes, into a point. */
+/* Replaces the locale's decimal separator, which may have several bytes, by a point. */
 static void normalize_point(char *text)
 {
   char *to = text;
@@ -163,7 +163,8 @@ static void put_escaped(struct mafat_writer *w, const char *text)
 
 /* ---- JSON ---- */
 
-/* Goes before every key and every element of an array. */
+/* Writes a comma, except before the first element. Call it before every key and every element of an
+ * array. */
 void mafat_json_separate(struct mafat_writer *w)
 {
   if (w->comma) mafat_writer_put(w, ",");
@@ -178,7 +179,7 @@ void mafat_json_key(struct mafat_writer *w, const char *key)
   mafat_writer_put(w, "\":");
 }
 
-/* `bracket` is { or [. */
+/* Begins an object or array. bracket: "{" or "[". */
 void mafat_json_begin(struct mafat_writer *w, const char *bracket)
 {
   mafat_writer_put(w, bracket);
@@ -216,7 +217,8 @@ static bool is_utf8(const char *text)
   return !*text;
 }
 
-/* The key of the bytes of `key`. */
+/* Writes the key "NAME_bytes", whose value has the text's bytes in hexadecimal, because JSON cannot
+ * represent invalid UTF-8. */
 static void put_bytes_key(struct mafat_writer *w, const char *key)
 {
   mafat_writer_put(w, ",\"");
@@ -260,7 +262,7 @@ void mafat_json_strings(struct mafat_writer *w, const char *key, const char *con
   put_list(w, list, put_hex);
 }
 
-/* Writes a count; a negative one, not known, as null. */
+/* Writes a count, or null if the count is negative, which means that it is not known. */
 void mafat_json_count(struct mafat_writer *w, const char *key, int64_t value)
 {
   mafat_json_key(w, key);

@@ -11,8 +11,8 @@
 #include "predictor/cost/calibration.h"
 #include "runner/kernels/kernels.h"
 
-/* Measures one kernel level. mafat_calibrate() calls this and stores the result in a file; this
- * does not. */
+/* Measures one kernel level and sets *out. Stores nothing in a file: mafat_calibrate(), which calls
+ * this function, does that. */
 int mafat_calibrate_measure(struct mafat_calibration *out, const struct mafat_kernels *kernels,
                             const struct mafat_calibrate_options *options,
                             struct mafat_diagnostic *d);

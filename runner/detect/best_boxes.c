@@ -33,8 +33,9 @@ int mafat_box_order_classes(const struct mafat_scored_box *a, const struct mafat
 
 /* ---- heap with the worst box first ---- */
 
-/* Inserts `box` at index `at` or in the subtree below it, so that this subtree is a heap. Both
- * subtrees below `at` must be heaps. The root of a heap is last in `order`. */
+/* Puts `box` at index `at` or in the subtree below it, so that this subtree is a heap. Both
+ * subtrees below `at` must be heaps already. The root of a heap is the box that comes last in
+ * `order`. */
 static void sift_down(struct mafat_scored_box *list, size_t n, size_t at,
                       struct mafat_scored_box box, mafat_box_order *order)
 {
@@ -51,8 +52,8 @@ static void make_heap(struct mafat_best_boxes *b, mafat_box_order *order)
   for (size_t i = b->n / 2; i-- > 0;) sift_down(b->list, b->n, i, b->list[i], order);
 }
 
-/* The list becomes a heap only when a box is added that does not fit, because few pictures have so
- * many boxes. */
+/* The list becomes a heap only when it is full and another box is added, because few pictures have
+ * so many boxes. */
 void mafat_best_boxes_add(struct mafat_best_boxes *b, const struct mafat_scored_box *box)
 {
   if (b->n < b->most) {

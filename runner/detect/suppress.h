@@ -6,14 +6,14 @@
 #include "runner/detect/best_boxes.h"
 
 struct mafat_suppression {
-  float most; /* greatest overlap that two kept boxes may have: above 0, at most 1 */
+  float most; /* greatest overlap that two kept boxes of a class may have: above 0, at most 1 */
   enum mafat_nms kind;
   double power;    /* DIoU: exponent of the squared distance relative to the squared size */
   uint32_t *cells; /* memory of mafat_boxes_cells(mafat_boxes_levels(b->most)) integers, where b is
                       the list that is suppressed (boxes_room.h) */
 };
 
-/* True if two boxes overlap by more than s->most. */
+/* True if the overlap of two boxes is above s->most. */
 bool mafat_suppression_overlaps(const struct mafat_suppression *s, struct mafat_rectangle a,
                                 struct mafat_rectangle b);
 

@@ -150,8 +150,8 @@ void mafat_tensors_flatten(const struct mafat_tensors *t, const struct mafat_sou
   }
 }
 
-/* The elements of the innermost atom follow each other at equal steps, so only the position of its
- * first element is looked up. */
+/* Elements of the view's innermost atom (struct mafat_view) are at equal distances, so only the
+ * position of the first one is looked up. */
 void mafat_tensors_read_view(const struct mafat_tensors *t, const struct mafat_sources *sources,
                              const struct mafat_view *view, long long first, long long n,
                              float *out)

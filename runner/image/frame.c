@@ -15,7 +15,7 @@
 static const struct {
   const char *name;
   enum mafat_frame_kind kind;
-  bool full; /* as in struct mafat_frame_format */
+  bool full; /* full range of values, as in struct mafat_frame_format */
 } formats[] = {{"yuv420p", MAFAT_FRAME_YUV420P, false}, {"yuvj420p", MAFAT_FRAME_YUV420P, true},
                {"nv12", MAFAT_FRAME_NV12, false},       {"yuyv", MAFAT_FRAME_YUYV, false},
                {"rgb24", MAFAT_FRAME_RGB24, false},     {"mjpeg", MAFAT_FRAME_MJPEG, true}};

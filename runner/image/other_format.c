@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* A file of a format has these `length` bytes at this offset. */
+/* Formats: a file of the format `name` has these `length` bytes at this offset. */
 static const struct {
   char name[12];
   uint8_t offset, length;

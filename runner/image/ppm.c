@@ -10,12 +10,13 @@
 #include "runner/image/decoder.h"
 #include "runner/image/image.h"
 
-enum { END_OF_FILE = -1, READ_ERROR = -2, CANCELED = -3 }; /* results of next_byte: no bytes */
+/* results of next_byte that are not bytes */
+enum { END_OF_FILE = -1, READ_ERROR = -2, CANCELED = -3 };
 
 struct ppm {
   struct mafat_image_decoder base;
   bool plain; /* samples are decimal numbers, not bytes */
-  int maxval; /* greatest sample, from the header */
+  int maxval; /* greatest value of a sample, from the header */
 };
 
 static int next_byte(struct mafat_image_source *source)

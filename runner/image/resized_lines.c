@@ -93,7 +93,7 @@ bool mafat_image_plane_taps(struct mafat_plane_taps *planes, const struct mafat_
     struct mafat_plane_taps *p = &planes[x / MAFAT_PLANE_PIXELS];
     const int half = x / FOUR % 2, least = least_of(taps + x, n - x < FOUR ? n - x : FOUR);
     p->at[half] = least / channels;
-    if (half == 0) p->at[1] = p->at[0]; /* in case the group has no second half */
+    if (half == 0) p->at[1] = p->at[0]; /* overwritten if the group has a second half */
     for (int i = half * FOUR; i < MAFAT_PLANE_PIXELS; i++) {
       const int at = x / MAFAT_PLANE_PIXELS * MAFAT_PLANE_PIXELS + i;
       const struct mafat_resample_tap *tap = &taps[at < n && at < x + FOUR ? at : x];

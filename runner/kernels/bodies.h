@@ -1,8 +1,9 @@
-/* All float kernels of one level. They are written once, with the operations of vector.h, and
- * compiled for each level. The including file defines LEVEL_NAME, LEVEL_TABLE and LEVEL_VECTOR. It
- * may define LEVEL_NARROW, the table of a level of the same class (kernels.h) that computes calls
- * with few filters. The executor's kinds (runner/engine/kinds) call the kernels through struct
- * mafat_kernels. Included by portable.c and the levels' sources in x86 and arm. */
+/* All float kernels for one instruction-set level (base/levels.def). They are written once, with
+ * the operations of vector.h, and compiled for each level. The including file defines LEVEL_NAME,
+ * LEVEL_TABLE and LEVEL_VECTOR. It may define LEVEL_NARROW, the table of a level of the same class
+ * (kernels.h) that computes calls with few filters. The executor's kinds (runner/engine/kinds) call
+ * the kernels through struct mafat_kernels. Included by portable.c and the levels' sources in x86
+ * and arm. */
 #include "runner/kernels/kernels.h"
 #include "runner/kernels/levels.h"
 #include "runner/kernels/vector.h"

@@ -62,8 +62,8 @@ INLINE void activate_vectors(vec *y, const int n, const struct mafat_activating 
   for (int i = 0; i < n; i++) y[i] = vec_load(floats + i * VECTOR_LANES);
 }
 
-/* Returns the larger of the maximum so far and the next value. To get the bits of maxpool, begin
- * with -FLT_MAX and go row by row. */
+/* Returns the larger of `next` and `most`, the maximum of the values before it. The result has the
+ * same bits as that of maxpool if the first `most` is -FLT_MAX and values are taken row by row. */
 INLINE vec pool_vector(vec most, vec next)
 {
   return vec_max(next, most);

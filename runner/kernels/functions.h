@@ -8,10 +8,11 @@
 
 #include "runner/kernels/kernels.h"
 
-/* x = f(x) for activations from MAFAT_N_KERNEL_ACTIVATIONS on; for others, x is unchanged. */
+/* Computes x = f(x) for activations numbered MAFAT_N_KERNEL_ACTIVATIONS or above; for others,
+ * leaves x unchanged. */
 void mafat_functions_activate(float *x, size_t n, struct mafat_activating f);
 
-/* Computes y for blends from MAFAT_N_KERNEL_BLENDS on, without the activation. */
+/* Computes y for blends numbered MAFAT_N_KERNEL_BLENDS or above, without the activation. */
 void mafat_functions_blend(const struct mafat_blend_call *c);
 
 #endif

@@ -15,7 +15,7 @@
 #if defined(__x86_64__) && !defined(MAFAT_WITHOUT_VECTORS)
 #include <cpuid.h>
 #define X86(table) (table)
-/* the compiler's runtime has run cpuid before main() */
+/* reads features that the compiler's runtime has found by cpuid before main() */
 #define CPU(feature) && __builtin_cpu_supports(#feature)
 #ifndef CPU_7_1 /* tests override it (tests/avxvnni.sh) */
 #define CPU_7_1(bit) && mafat_processor_leaf_7_1(bit)

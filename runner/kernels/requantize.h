@@ -30,15 +30,15 @@ static inline int32_t mafat_requantize(int32_t x, struct mafat_multiplier m)
                                m.shift > 0 ? 0 : -m.shift);
 }
 
-/* Adds the zero point and clamps to the bounds. */
+/* Adds the zero point q->zero and clamps to q->least ... q->most. */
 static inline unsigned char mafat_put_number(const struct mafat_quantization *q, int32_t x)
 {
   int64_t number = (int64_t)x + q->zero;
   return (unsigned char)(number < q->least ? q->least : number > q->most ? q->most : number);
 }
 
-/* ONNX's rule: rounds y (real value / scale) to nearest, ties to even, adds the zero point and
- * clamps. */
+/* Quantizes by ONNX's rule: rounds y (real value / scale) to nearest, ties to even, adds the zero
+ * point and clamps. */
 static inline unsigned char mafat_put_even(const struct mafat_quantization *q, float y)
 {
   static const float magic = 0x1.8p23f; /* adding it rounds to an integer */

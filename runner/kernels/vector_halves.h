@@ -14,7 +14,8 @@ static inline vec vec_load_halves(const uint16_t *p)
   const bits h = {p[0], p[1], p[2], p[3]}, sign = (h & 0x8000u) << 16, rest = (h & 0x7fffu) << 13;
   const bits infinite = (bits)(rest >= 0x0f800000u), no_number = (bits)(rest > 0x0f800000u),
              small = (bits)(rest < 0x00800000u);
-  /* Exponent biases differ by 112. Infinities and NaNs get twice that, and NaNs become quiet. */
+  /* The exponent biases of the two formats differ by 112. Infinities and NaNs need 2 * 112, and
+   * NaNs become quiet. */
   const bits usual = (rest + (112u << 23) + (infinite & (112u << 23))) | (no_number & 0x00400000u);
   /* denormals: m 2^-24 = 2^-14 (1 + m / 1024) - 2^-14 */
   const bits lifted = rest + (113u << 23);

@@ -3,7 +3,8 @@
 #include "base/tuning.h"
 #include "network/dtype.h"
 
-/* Calls the narrow level if the width is not whole vectors. */
+/* Calls the kernel of the level with narrower vectors if the rows are not a multiple of this
+ * level's vectors. */
 #ifdef LEVEL_NARROW
 #define WIDEN_NARROW(TYPE) \
   if (width % VECTOR_LANES != 0) { \

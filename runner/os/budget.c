@@ -6,7 +6,7 @@
 
 #include "runner/os/groups.h"
 
-/* Returns the available memory minus the part that is left to other processes. */
+/* Returns the available memory minus a part that is reserved for other processes. */
 static uint64_t without_others(uint64_t available)
 {
   uint64_t left = available / MAFAT_BUDGET_SHARE;

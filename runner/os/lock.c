@@ -82,7 +82,8 @@ MAFAT_PART(opening) static int fail(size_t bytes, int error, struct mafat_diagno
   return mafat_fail(d, MAFAT_ELIMIT, "cannot lock %zu bytes: %s", bytes, strerror(error));
 }
 
-/* Handles a failure to lock: an error if locking is required. */
+/* Handles a failure to lock: returns an error if the user requires locking, else turns it off and
+ * returns MAFAT_OK. */
 static int give_up(struct mafat_lock *lock, size_t bytes, int error, struct mafat_diagnostic *d)
 {
   lock->on = false;

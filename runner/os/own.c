@@ -1,6 +1,6 @@
-/* Lists and locks this process's private writable mappings. Called by api/footprint.c and
- * api/model.c for locking, and by runner/os/headroom.c. Reads /proc/self/maps; locks pages; returns
- * free heap memory to the system. */
+/* Lists and locks this process's private mappings that are or were writable. Called by
+ * api/footprint.c and api/model.c for locking, and by runner/os/headroom.c. Reads /proc/self/maps;
+ * locks pages; returns free heap memory to the system. */
 #include "runner/os/own.h"
 
 #include "runner/os/lines.h"

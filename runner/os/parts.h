@@ -1,5 +1,5 @@
 /* Addresses of this program's parts (runner/os/parts.def), if it was linked with run_inference.ld.
- * Constant data. Included by api/footprint.c. */
+ * Touches nothing: the linker sets the addresses. Included by api/footprint.c. */
 #ifndef MAFAT_RUNNER_OS_PARTS_H
 #define MAFAT_RUNNER_OS_PARTS_H
 
@@ -13,7 +13,7 @@ enum mafat_code_part {
   MAFAT_N_CODE_PARTS
 };
 
-/* False: the program was linked without parts, and all ranges are empty. */
+/* True if the program was linked with parts; else all ranges are empty. */
 bool mafat_code_is_placed(void);
 struct mafat_process_part mafat_code_part(enum mafat_code_part part);
 /* Returns the range from the end of a part, which is not the last, to the beginning of the next. */

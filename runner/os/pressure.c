@@ -20,7 +20,7 @@ void mafat_pressure_open(struct mafat_pressure *p, const char *root)
     snprintf(path, sizeof path, "%s/proc/pressure/memory", root);
     *p = (struct mafat_pressure){open(path, O_RDONLY | O_CLOEXEC), "system"};
   }
-  /* with psi=0 the file opens, but cannot be read */
+  /* if the kernel was booted with psi=0, the file can be opened but not read */
   if (!mafat_pressure_read(p, &now)) mafat_pressure_close(p);
 }
 

@@ -12,8 +12,8 @@ struct mafat_pressure {
   const char *scope; /* "cgroup" or "system" */
 };
 
-/* Microseconds since the cgroup or the system started in which some tasks waited, and in which all
- * tasks waited. */
+/* Microseconds in which some tasks waited, and in which all tasks waited, since the cgroup or the
+ * system started. */
 struct mafat_stall {
   uint64_t some_us, full_us;
 };
@@ -21,7 +21,7 @@ struct mafat_stall {
 /* Opens the cgroup's file, or else the system's; p->fd is -1 if neither can be read. root:
  * runner/os/groups.h. */
 void mafat_pressure_open(struct mafat_pressure *p, const char *root);
-/* False, and zeros, if the times are unknown. */
+/* Reads the times. Returns false and sets them to 0 if they are unknown. */
 bool mafat_pressure_read(const struct mafat_pressure *p, struct mafat_stall *stall);
 void mafat_pressure_close(struct mafat_pressure *p);
 

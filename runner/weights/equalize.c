@@ -120,8 +120,8 @@ static float magnitude(struct mafat_range r)
 
 static void choose(float *factors, const struct mafat_range *ranges, int channels, float share)
 {
-  /* magnitudes below this, relative to the largest channel's, count as this: it limits the factors
-   * of channels that are nearly 0 */
+  /* relative to the largest channel's magnitude. Smaller magnitudes are replaced by this one, which
+   * limits the factors of channels that are nearly 0 */
   const float least = 0x1p-12f;
   float most = 0;
   for (int c = 0; c < channels; c++) most = fmaxf(most, magnitude(ranges[c]));

@@ -50,7 +50,8 @@ double mafat_histogram_error(const struct mafat_histogram *h, struct mafat_range
   return h->n > 0 ? error / h->n : 0;
 }
 
-enum { TRIED = 128 }; /* candidates for an end of the range: the observed end times i / TRIED */
+/* number of candidates for an end of the range: i / TRIED times the observed end */
+enum { TRIED = 128 };
 
 static double best_most(const struct mafat_histogram *h, double least)
 {
@@ -85,7 +86,7 @@ static struct mafat_range by_squares(const struct mafat_histogram *h)
   return r;
 }
 
-/* Returns an end of the range, chosen so that at most that share of the values is outside. Counts
+/* Returns one end of the range: at most `share` of the values, a fraction, is beyond it. Counts
  * values from bin `first`, the first or last, in direction `step`, 1 or -1. */
 static double cut(const struct mafat_histogram *h, double share, int first, int step)
 {
@@ -97,7 +98,7 @@ static double cut(const struct mafat_histogram *h, double share, int first, int 
 
 static struct mafat_range by_percentile(const struct mafat_histogram *h)
 {
-  const double share = .00005; /* left out at each end */
+  const double share = .00005; /* fraction of the values that is left out at each end */
   struct mafat_range r = {cut(h, share, 0, 1), cut(h, share, MAFAT_HISTOGRAM_BINS - 1, -1)};
   return (struct mafat_range){fmin(r.least, 0), fmax(r.most, 0)};
 }

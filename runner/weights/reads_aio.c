@@ -26,7 +26,7 @@ const struct mafat_read_queue_how mafat_read_queue_aio = {
 
 struct aio_ring {
   aio_context_t context;
-  /* [slot]: requests. The kernel copies them, but valgrind reads them again when a read is done */
+  /* [slot]: its request. The kernel copies it, but valgrind reads it again when the read is done */
   struct iocb blocks[MAFAT_READS_DEPTH];
 };
 

@@ -15,7 +15,7 @@ struct done {
 
 struct blocking_ring {
   unsigned n;
-  struct done done[MAFAT_READS_DEPTH]; /* (n): results that `next` has not returned yet */
+  struct done done[MAFAT_READS_DEPTH]; /* results that `next` has not returned yet; n are used */
 };
 
 static int now_open(void *ring)

@@ -11,7 +11,8 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-enum { STACK_BYTES = 64 << 10 }; /* size of the thread's stack; it touches one or two pages */
+/* size of the thread's stack, of which it touches one or two pages */
+enum { STACK_BYTES = 64 << 10 };
 
 struct job {
   int fd;
@@ -33,7 +34,7 @@ struct thread_ring {
   pthread_mutex_t mutex; /* protects everything below */
   pthread_cond_t work, results;
   bool quit;
-  struct queue asked, done; /* slots to be read; slots whose read is done */
+  struct queue asked, done; /* asked: slots to be read; done: slots whose read is done */
   struct job jobs[MAFAT_READS_DEPTH]; /* [slot] */
 };
 

@@ -12,7 +12,7 @@
 struct mafat_weights_file {
   char *name; /* path, for messages */
   struct mafat_read_queue *reads;
-  /* positions of the weights in the file: n->constants of the network, or own_constants */
+  /* positions of the weights in the file: the network's n->constants, or own_constants */
   const struct mafat_constants *constants;
   /* for a packed file, and for a Darknet file with an unusual header; else NULL */
   struct mafat_constants *own_constants;

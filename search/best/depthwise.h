@@ -1,7 +1,7 @@
 /* Optimizes how many rows of a depthwise layer are computed at a time inside the 1x1 convolution
  * that reads it: the words ":dw4" etc. of a spec (predictor/plan/spec.h). More rows save time if
- * maps are small; fewer rows or none save memory. Included by search/best/best.c. Allocates from
- * request->options->heap. */
+ * maps are small; fewer rows or none save memory. Included by best.c and quick.c in search/best.
+ * Allocates from request->options->heap. */
 #ifndef MAFAT_SEARCH_BEST_DEPTHWISE_H
 #define MAFAT_SEARCH_BEST_DEPTHWISE_H
 

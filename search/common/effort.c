@@ -1,6 +1,5 @@
-/* The clock of the searches' deadlines. Called by search/best, search/fdt and
- * search/common/front.c, and through effort.h by search/least and search/motes. Only reads the
- * clock. */
+/* Reads the clock for deadlines of searches. Called by search/best, search/fdt and
+ * search/common/front.c, and through effort.h by search/least and search/motes. Touches nothing. */
 #include "search/common/effort.h"
 
 #include <time.h>

@@ -12,7 +12,7 @@ struct mafat_fullest mafat_fullest_alive(const struct mafat_layout *layout,
 }
 
 
-/* Number of the group that runs at a time. */
+/* Returns the index of the group that runs at `time`. */
 static int group_at(const struct mafat_plan *plan, int time)
 {
   int g = 0;

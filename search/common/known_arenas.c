@@ -13,7 +13,7 @@ static uint64_t mix(uint64_t x)
 uint64_t mafat_known_arenas_hash(const struct mafat_layout *layout, const struct mafat_plan *plan)
 {
   const int n_times = 2 * plan->n_positions;
-  /* [time]: number of times, up to this one, at which the use of a buffer begins or has ended */
+  /* [time]: number of the times up to this one at which a buffer's use begins or has just ended */
   int *ranks = mafat_heap_calloc(plan->heap, (size_t)n_times + 2, sizeof *ranks);
   uint64_t sum = 1;
   if (!ranks) return 0;

@@ -1,5 +1,5 @@
-/* Restricts access to files by Landlock: only outputs can be written, and no file executed.
- * Included by sandbox.c. */
+/* Restricts access to files by Landlock: files can be read, but only outputs can be written, and no
+ * file can be executed. Included by sandbox.c. */
 #ifndef MAFAT_PROGRAM_SANDBOX_LANDLOCK_H
 #define MAFAT_PROGRAM_SANDBOX_LANDLOCK_H
 

@@ -1,6 +1,6 @@
 /* Restricts the process: no new privileges, Landlock, seccomp. Called by
- * programs/run_inference/session.c, before run_inference and mafat_serve read files of other
- * people. The restrictions cannot be undone. */
+ * programs/run_inference/session.c, before run_inference and mafat_serve read files that may come
+ * from strangers. The restrictions cannot be undone. */
 #include "programs/shared/sandbox/sandbox.h"
 
 #include "programs/shared/sandbox/filter.h"
@@ -37,7 +37,7 @@ bool mafat_sandbox_begin(struct mafat_sandbox *s,
                               .copies = permissions->copies != 0,
                               .serving = permissions->serving,
                               .camera = permissions->camera};
-  /* Otherwise an executed set-user-ID program could get more rights, although the filter
+  /* Without this, an executed set-user-ID program could get more rights, although the filter
    * restricts its calls. */
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
     s->lacks = reason(errno);

@@ -21,7 +21,7 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
   return true;
 }
 
-/* Totals of all scores. */
+/* Numbers computed from all scores. */
 struct numbers {
   double sum, largest, exponentials; /* exponentials: the sum of exp(score - largest) */
   bool shares;                       /* all scores are in 0 ... 1 */

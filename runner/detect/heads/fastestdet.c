@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { BOX = 5 }; /* number of maps before those of the classes */
+enum { BOX = 5 }; /* number of maps before the maps of the classes */
 
 static const int strides[] = {16}; /* pixels of a cell's side */
 

@@ -1,6 +1,6 @@
-/* Table of output heads, and the choice of one by name or by output dimensions. Called by
- * api/choose.c when a model is opened, and by api/packing/pack.c. Sets n->decoded of the network;
- * allocates nothing. */
+/* Table of output heads. Chooses the head that decodes a network's outputs, by name or by the
+ * outputs' dimensions. Called by api/choose.c when a model is opened, and by api/packing/pack.c.
+ * Sets n->decoded of the network; allocates nothing. */
 #include "runner/detect/heads/heads.h"
 
 #include "runner/detect/detect.h"
@@ -66,7 +66,8 @@ static int list_shapes(struct mafat_head_shapes *s, struct mafat_port_facts *lis
   return n->n_outputs <= MAFAT_DECODED_OUTPUTS ? MAFAT_OK : MAFAT_ELIMIT;
 }
 
-/* Sets n->decoded if the head can decode the outputs. surely: only if no other head can. */
+/* Sets n->decoded and returns true if the head can decode the outputs. surely: only if, in
+ * addition, no other head has outputs of these dimensions. */
 static bool try_head(struct mafat_network *n, const struct mafat_head_shapes *s,
                      const struct mafat_outputs_head *head, bool surely)
 {

@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-/* DISTANCES: logits of a distribution, for distances 0 to 7; BOX: logits of a box; COCO: number of
- * classes of that data set */
+/* DISTANCES: logits of one distribution, for distances 0 to 7; SIDES: sides of a box; BOX: logits
+ * of a box; COCO: number of classes of the COCO data set */
 enum { DISTANCES = 8, SIDES = 4, BOX = SIDES * DISTANCES, COCO = 80 };
 
 static const int strides[] = {8, 16, 32, 64};

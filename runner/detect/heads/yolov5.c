@@ -4,7 +4,8 @@
  * table in heads.c. Reads the output and reports boxes through decoding.h; allocates nothing. */
 #include "runner/detect/heads/head.h"
 
-enum { BOX = 5, ANCHORS = 3 }; /* values of a row before the classes; boxes of a cell */
+/* BOX: values of a row before the classes; ANCHORS: boxes of a cell */
+enum { BOX = 5, ANCHORS = 3 };
 
 static const int strides[] = {8, 16, 32, 64};
 

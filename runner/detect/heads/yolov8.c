@@ -5,7 +5,7 @@
  * nothing. */
 #include "runner/detect/heads/head.h"
 
-enum { BOX = 4, PART = 64 }; /* rows before the classes; boxes that are read at a time */
+enum { BOX = 4, PART = 64 }; /* BOX: rows before the classes; PART: boxes that are read at a time */
 
 static const int strides[] = {8, 16, 32};
 

@@ -5,9 +5,9 @@
 
 #include "runner/engine/kinds/widened.h"
 
-/* In the first step of the layer or part, copies the whole input in CHW order to shared scratch,
- * for this step and the later steps of other panels. The first step of each part makes this copy
- * again, because parts may run on different devices. */
+/* In the first step of the layer, or of a part of the plan, copies the whole input in CHW order to
+ * shared scratch. Later steps, for other panels, read this copy, too. Each part has its own copy,
+ * because parts may run on different devices. */
 static void prepare_connected(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];

@@ -1,7 +1,7 @@
-/* Table of the functions that compute each kind of layer, generated from network/kinds.def, and the
- * calls of these functions. Divides the steps that are shared by rows among the workers. Called by
- * runner/engine/executor.c, runner/detect/detect.c and api/. Allocates nothing itself; the
- * functions in the table write to the arena. */
+/* Table of the functions that compute each kind of layer, generated from network/kinds.def, and
+ * functions that call them. Divides the rows of a step among the workers, if the kind is computed
+ * by rows. Called by runner/engine/executor.c, runner/detect/detect.c and api/. Allocates nothing
+ * itself; the functions in the table write to the arena. */
 #include "runner/engine/kinds/kind.h"
 
 #include "predictor/plan/fusion.h"

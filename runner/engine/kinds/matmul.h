@@ -1,11 +1,11 @@
-/* Divides a matrix product of two maps into units of work. Allocates nothing. Included by matmul.c
- * and integer/matmul.c in runner/engine/kinds. */
+/* Divides a matrix product of two maps into units of work. Touches only its arguments and the
+ * team's counter of units. Included by matmul.c and integer/matmul.c in runner/engine/kinds. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_MATMUL_H
 #define MAFAT_RUNNER_ENGINE_KINDS_MATMUL_H
 
 #include "runner/engine/kinds/kind.h"
 
-/* A unit of work: these columns and filters of output row y. */
+/* A unit of work: the part of output row y that has these columns and filters. */
 struct mafat_product_part {
   int y;
   struct mafat_span cols, filters; /* filters: at most a panel */

@@ -2,8 +2,8 @@
  * kinds.c. Writes the step's output and the worker's scratch, in the arena; allocates nothing. */
 #include "runner/engine/kinds/rows.h"
 
-/* Returns the number of a window's taps that a mean counts, along the rows: those in the map and in
- * its padding. The window's first tap is in row `first`; `end` is the row after its last tap. */
+/* Returns the number of rows of a window that a mean counts: rows in the map, and in its padding if
+ * the layer counts that. The window's first row is `first`; `end` is the row after its last one. */
 static int counted_rows(const struct mafat_layer *l, int first, int end)
 {
   return mafat_divide_up(mafat_min(end, l->in.h + l->counted_y) - first, l->window.y.dilation);

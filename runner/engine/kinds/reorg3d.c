@@ -3,8 +3,9 @@
  * kinds.c. Writes the step's output in the arena; allocates nothing. */
 #include "runner/engine/kinds/rows.h"
 
-/* Copies a run's channels of one pixel of each square, which is `down` rows and `across` columns
- * from the square's corner, to output channels from `channel` on. These may be in two blocks. */
+/* Copies a run's channels of one pixel of each square to the output channels from `channel` on,
+ * which may be in two channel blocks. The pixel is `down` rows and `across` columns from the
+ * square's corner. */
 static void copy_place(const struct mafat_worker *w, const struct mafat_step *step,
                        const struct mafat_run *run, int down, int across, int channel)
 {

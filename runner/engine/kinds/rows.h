@@ -25,7 +25,8 @@ static inline unsigned char *mafat_rows_out_bytes(const struct mafat_worker *w,
   return (unsigned char *)pixel + run->out_lane;
 }
 
-/* Copies the rows and channels of the step from the layer's first operand, and activates them. */
+/* Copies the step's rows and channels from the layer's first operand to the output, and applies the
+ * activation. */
 void mafat_rows_copy(const struct mafat_worker *w, const struct mafat_step *step,
                      struct mafat_activating activation);
 

@@ -14,7 +14,7 @@ enum { PIXELS = 32, EIGHT = MAFAT_PLANE_PIXELS };
 INLINE __m256i load(const void *p) { return _mm256_loadu_si256(p); }
 INLINE void store(void *p, __m256i v) { _mm256_storeu_si256(p, v); }
 
-/* (words - black) * 2^7. */
+/* Returns (words - black) * 2^7. */
 INLINE __m256i above(__m256i words, __m256i black)
 {
   return _mm256_slli_epi16(_mm256_sub_epi16(words, black), 7);
@@ -50,7 +50,7 @@ INLINE void colour_planes_run(const struct rule_words *k, __m256i luma, __m256i 
   }
 }
 
-/* Separates the even and the odd of 64 bytes. */
+/* Separates the 64 bytes of `first` and `second` into bytes with even and with odd index. */
 INLINE void part_bytes(__m256i first, __m256i second, __m256i *even, __m256i *odd)
 {
   const __m256i mask = _mm256_set1_epi16(0xff);
@@ -112,8 +112,8 @@ static void colour_planes(const struct mafat_colour_call *c)
 
 /* ---- resizing: the arithmetic of resample.h ---- */
 
-/* value / 255, correctly rounded: the product with `high` is exact, so the fused operation gives
- * the same result. */
+/* Returns value / 255, correctly rounded: the product with `high` is exact, so the fused operation
+ * gives the same result. */
 INLINE __m256 scaled(__m256i numbers)
 {
   const __m256 high = _mm256_set1_ps(257.0f / 65536),

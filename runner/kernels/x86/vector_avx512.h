@@ -58,7 +58,8 @@ static inline vec vec_load_bytes(const int8_t *p)
       _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)));
 }
 
-/* Each lane gets eight nibbles, shifts its own to the top, and back down with sign. */
+/* Each lane gets eight nibbles, shifts its own nibble to the top, and then arithmetically down,
+ * which extends the sign. */
 static inline vec vec_load_nibbles(const uint8_t *p)
 {
   long long sixteen;

@@ -15,7 +15,8 @@ static void reduce_pixel(const struct mafat_worker *w, const struct mafat_step *
       mafat_multiplier((double)in.scale / (double)l->quantization.scale);
   struct mafat_span rows = l->reduce->rows ? mafat_span(0, l->in.h) : mafat_span(y, y + 1);
   struct mafat_span cols = l->reduce->cols ? mafat_span(0, l->in.w) : mafat_span(x, x + 1);
-  int64_t sums[MAFAT_CHANNEL_BLOCK] = {0}; /* sums of a row fit in 32 bits, those of a map do not */
+  /* the sums of one row fit in 32 bits, but the sums of a map do not */
+  int64_t sums[MAFAT_CHANNEL_BLOCK] = {0};
   for (int r = rows.begin; r < rows.end; r++) {
     int32_t of_row[MAFAT_CHANNEL_BLOCK] = {0};
     w->integers->add_pixels(mafat_runs_read_bytes(t, mafat_layer_sources(l), run, r, cols.begin),

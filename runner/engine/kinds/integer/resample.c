@@ -9,7 +9,8 @@
 
 enum { COLUMNS = 64 }; /* output columns whose taps are computed at a time */
 
-/* n output columns from `begin` on. taps: the input columns that each is interpolated from. */
+/* The output columns from `begin` to before begin + n. taps: the input columns that each of them is
+ * interpolated from. */
 struct integer_columns {
   int begin, n;
   struct mafat_tap taps[COLUMNS];
