@@ -7,7 +7,7 @@
 #include "api/picture.h"
 #include "include/mafat_plan.h"
 
-/* Describes a plan. prediction: the choice's own, or one that was made for another picture. */
+/* Describes a plan. prediction: choice->prediction, or a prediction for another picture. */
 void mafat_facts_plan(struct mafat_plan_facts *facts, const struct mafat_network *n,
                       const struct mafat_choice *choice, const struct mafat_prediction *prediction);
 

@@ -1,5 +1,6 @@
 /* Fills facts about layers and groups. Called by api/dry_run.c and, through include/mafat_plan.h,
- * by programs/. Pure functions. */
+ * by programs/run_inference, experiments/last_mile and the Python bindings. Touches only its
+ * arguments. */
 #include "api/facts.h"
 
 #include "predictor/plan/fusion.h"

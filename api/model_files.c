@@ -20,7 +20,8 @@ MAFAT_PART(run) const char *mafat_model_files_name(const struct mafat_file *file
 
 /* True if the file is in the page cache and should stay there for the program's next start. That
  * needs headroom in the cgroup for the file and ROOM bytes more: with less, the kernel would
- * reclaim the file before a run. A file that does not stay is read past the page cache. */
+ * reclaim the file before a run. A file that does not stay is read with O_DIRECT, or its pages are
+ * dropped after the read. */
 MAFAT_PART(run) static bool stays_cached(const struct mafat_model_source *s)
 {
   enum { ROOM = 32 << 20 };

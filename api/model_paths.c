@@ -1,5 +1,7 @@
-/* Functions for a model's path that do not need the runner. Called by api/model_files.c and,
- * through the public headers, by programs/ (make_weights, pack_weights). Opens and reads files. */
+/* Detects from a path whether a model's file holds weights, and reads the network of a model.
+ * Called by api/model_files.c and, through headers, by programs/ (make_weights, pack_weights),
+ * experiments/ (planners, separable) and the Python bindings. Opens, reads and closes files;
+ * mafat_model_network allocates the network, which the caller closes. */
 #include "api/model_files.h"
 #include "include/mafat_pack.h"
 

@@ -1,7 +1,7 @@
-/* Applies options, those that a packed file stores, and declarations of the model file about the
- * conversion of pictures: pixel values, channels, resizing, padding. Called by picture.c. A
- * separate file, so that its code is not resident for networks from cfg files. Touches only its
- * arguments. */
+/* Sets how pictures are converted to the input (pixel values, channels, resizing, padding): by the
+ * caller's options, the options that a packed file stores, the declarations of the model file, and
+ * what is usual for the head. Called by picture.c. A separate file, so that its code is not
+ * resident for networks from cfg files. Touches only its arguments. */
 #include "api/picture.h"
 
 #include "runner/detect/heads/head.h"
@@ -90,8 +90,8 @@ static int take_pad(struct mafat_picture *p, const struct mafat_network *n, cons
   return MAFAT_OK;
 }
 
-/* Returns the options, with those that the packed file stores in place of those not given. The
- * result points into the network. */
+/* Returns the caller's options; an option that the caller did not give is taken from the packed
+ * file. The result points into `s`. */
 static struct mafat_model_options with_stored(const struct mafat_model_options *o,
                                               const struct mafat_stored_options *s)
 {

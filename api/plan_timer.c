@@ -18,9 +18,9 @@ enum { LEAST_RUNS = 4, MOST_RUNS = 64, ENOUGH_MS = 3 };
 struct mafat_plan_timer {
   struct mafat_plan_timer_options options;
   struct mafat_weights *weights;
-  float *zeros; /* as many as the largest input has; never written, so no pages become resident */
-  struct mafat_file_order *orders; /* [input] */
-  size_t most_bytes;
+  float *zeros; /* values of every input; never written, so the pages are not resident */
+  struct mafat_file_order *orders; /* [input]: order of its elements */
+  size_t most_bytes; /* largest predicted size of a plan, without the process's own bytes */
 };
 
 /* ---- opening ---- */

@@ -1,6 +1,6 @@
 /* Finds and describes inputs and outputs by name, and reads outputs. Called by api/ and, through
- * include/mafat.h, by programs/. While it reads an output, no other model can run in the same
- * arena. */
+ * include/mafat.h, by programs/run_inference and the Python bindings. While it reads an output, no
+ * other model can run in the same arena. */
 #include "api/ports.h"
 
 #include "api/model.h"

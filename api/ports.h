@@ -1,5 +1,5 @@
-/* Ports: inputs and outputs of a network by name. The names are the model file's. A cfg has none;
- * then "data" is the input, in CHW order, and "output" the last layer that runs. Included by
+/* Ports: inputs and outputs of a network by name. The names are the model file's. A cfg has no
+ * names; then "data" is the input, in CHW order, and "output" the last layer that runs. Included by
  * api/dry_run.c, api/facts.c and api/inputs.c. Allocates nothing. */
 #ifndef MAFAT_API_PORTS_H
 #define MAFAT_API_PORTS_H
@@ -14,12 +14,12 @@ struct mafat_ports {
 
 enum mafat_ports_side { MAFAT_PORTS_IN, MAFAT_PORTS_OUT };
 
-/* Converts a port's number of elements to the number of floats in memory. SIZE_MAX, which no buffer
- * has: they are not addressable. */
+/* Converts a port's number of elements to size_t. Returns SIZE_MAX, which no buffer can have, if
+ * that many floats are not addressable. */
 size_t mafat_ports_floats(long long elements);
 int mafat_ports_count(const struct mafat_ports *p, enum mafat_ports_side side);
 const char *mafat_ports_input_name(const struct mafat_network *n, int index);
-/* Finds a port. name NULL: the only one. MAFAT_EINVAL: no port has that name, or name is NULL and
+/* Finds a port. name NULL: the only port. MAFAT_EINVAL: no port has that name, or name is NULL and
  * there are several. */
 int mafat_ports_find(const struct mafat_ports *p, enum mafat_ports_side side, const char *name,
                      int *index, struct mafat_diagnostic *d);

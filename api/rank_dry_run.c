@@ -1,5 +1,5 @@
-/* Implements dry runs for several ranks (include/mafat_ranks.h). Called by programs/. Chooses
- * plans; allocates. */
+/* Implements dry runs for several ranks (include/mafat_ranks.h). Called by programs/run_inference.
+ * Chooses plans; allocates the report, which the caller closes. */
 #include "include/mafat_ranks.h"
 #include "predictor/planning/planning.h"
 #include "api/dry_run.h"

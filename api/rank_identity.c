@@ -1,5 +1,6 @@
-/* Computes and compares rank identities. Called by api/model.c and programs/mafat_ranks. Reads
- * samples of the files. */
+/* Computes and compares rank identities: the version, model, weights and kernels of each process
+ * (rank) that computes a part of a network. Called by api/model.c and programs/mafat_ranks. Reads
+ * samples of the files, and the host name. */
 #include "api/rank_identity.h"
 
 #include "formats/packed/hash.h"

@@ -1,5 +1,6 @@
-/* Reports the bytes that move between a fast memory and the rest (include/mafat_plan.h). Called by
- * programs/run_inference. Chooses units of fused layers; allocates. */
+/* Reports the bytes that move between a small fast memory and the slow memory
+ * (include/mafat_plan.h). Called by programs/run_inference. Chooses units of fused layers;
+ * allocates the report, which the caller closes. */
 #include "predictor/transfers/prices.h"
 #include "api/model.h"
 #include "api/dry_run.h"
@@ -11,11 +12,11 @@
 struct mafat_transfer_report {
   struct mafat_transfers transfers;
   const struct mafat_network *network;
-  const struct mafat_plan *plan; /* plan whose fused layers the executor runs together */
+  const struct mafat_plan *plan; /* gives the units if there is no objective */
 };
 
-/* Chooses the units of fused layers that minimize the objective; without an objective, uses those
- * of the plan. */
+/* Chooses the units of fused layers that minimize the objective; without an objective, uses the
+ * fused layers of the plan. */
 static int choose(struct mafat_transfer_report *m, size_t fast_bytes, const char *objective,
                   const struct mafat_calibration *c, struct mafat_diagnostic *d)
 {

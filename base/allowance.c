@@ -1,5 +1,5 @@
 /* Counts the memory of reading a model against a limit. Called by the readers (base/, formats/),
- * and by api/dry_run.c and api/model.c for the peak. */
+ * and by api/dry_run.c and api/model.c, which ask for the peak. Touches only its arguments. */
 #include "base/allowance.h"
 
 #include <stdint.h>

@@ -13,14 +13,15 @@ struct mafat_chunk;
 /* Initialized as {.most_bytes = ..., .allowance = ...}; most_bytes must be well below
  * SIZE_MAX. */
 struct mafat_chunks {
-  struct mafat_allowance *allowance; /* counts the chunks, too */
+  struct mafat_allowance *allowance; /* also counts the chunks; NULL: no limit */
   struct mafat_chunk *newest;
   size_t bytes;      /* bytes of all chunks */
   size_t most_bytes; /* maximum of `bytes` */
 };
 
-/* Returns n * bytes zeroed bytes, aligned for any type. If the newest chunk is full, another of
- * usually 8 KiB is allocated; all of it counts. NULL: out of memory, or above the maximum. */
+/* Returns n * bytes zeroed bytes, aligned for any type. If the newest chunk is full, allocates
+ * another one, usually of 8 KiB, and counts all of it. NULL: out of memory, or above the
+ * maximum. */
 void *mafat_chunks_take(struct mafat_chunks *c, size_t n, size_t bytes);
 void mafat_chunks_free(struct mafat_chunks *c);
 

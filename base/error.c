@@ -1,5 +1,5 @@
-/* Formats error messages into diagnostics, and warnings for a sink. Called by all folders for
- * every failure. Allocates nothing and prints nothing. */
+/* Formats error messages into diagnostics, and warnings for a sink. Called by all folders for every
+ * failure. Allocates nothing and prints nothing; mafat_warn calls the sink. */
 #include "base/error.h"
 
 #include "base/utf8.h"
@@ -27,7 +27,7 @@ int mafat_fail(struct mafat_diagnostic *d, int code, const char *format, ...)
 {
   if (d) {
     va_list args;
-    /* Larger than a diagnostic, which keeps both ends of a long message: the end matters most. */
+    /* A message longer than d->text loses its middle: its end matters most. */
     char whole[8192];
     enum { HEAD = 150, TAIL = sizeof d->text - HEAD - sizeof "..." };
     va_start(args, format);

@@ -37,7 +37,7 @@ static int identify(struct mafat_model_source *s, struct mafat_diagnostic *d)
   if (!S_ISREG(s->st.st_mode)) return MAFAT_OK;
   s->bytes = (uint64_t)s->st.st_size;
   s->state = mafat_file_state(&s->st);
-  posix_fadvise(s->fd, 0, 0, POSIX_FADV_RANDOM); /* no read-ahead: weights may follow */
+  posix_fadvise(s->fd, 0, 0, POSIX_FADV_RANDOM); /* no read-ahead: it could read weights, too */
   return MAFAT_OK;
 }
 

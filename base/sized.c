@@ -1,6 +1,6 @@
 /* Copies structs whose caller may be built for another version of the library. Called by api/ and
- * runner/calibrate/calibrate.c for structs of include/mafat.h that begin with their size. Pure
- * functions. */
+ * runner/calibrate/calibrate.c for structs of the public headers that begin with their size.
+ * Touches only its arguments. */
 #include "base/sized.h"
 
 #include <string.h>

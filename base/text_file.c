@@ -1,5 +1,6 @@
 /* Reads a whole text file, or a pipe to its end, into memory. Called by the cfg reader
- * (formats/darknet/cfg.c). Allocates the text; drops the file from the page cache. */
+ * (formats/darknet/cfg.c). Allocates the text, which the caller frees; drops the file from the page
+ * cache. */
 #include "base/text_file.h"
 
 #include "base/open_file.h"
@@ -16,8 +17,8 @@ static ssize_t read_next(const struct mafat_model_source *s, void *to, size_t n,
                                           : read(s->fd, to, n);
 }
 
-/* Bytes to allocate at first: the whole text of a regular file, its NUL, and a byte more, in which
- * its end is seen. */
+/* Bytes to allocate at first: the whole text of a regular file, its NUL, and one byte more, so that
+ * the read that finds the end of the file has room. */
 static size_t first_capacity(const struct mafat_model_source *s, size_t max_bytes)
 {
   enum { USUAL = 16 << 10 };

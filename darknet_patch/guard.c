@@ -1,4 +1,6 @@
-/* Checks that Darknet lacks; see the header. Called from Darknet's sources through the patches. */
+/* Checks that Darknet lacks. Called from Darknet's sources, where patches (0005-guards.patch)
+ * insert the calls. A failed check prints one line on stderr and ends the process. Keeps static
+ * variables. */
 #include "guard.h"
 
 #include <errno.h>

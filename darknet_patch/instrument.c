@@ -1,5 +1,6 @@
-/* --memory-trace, --dump and the other options that report on a run; see the header. Writes stderr,
- * stdout and the files of --dump. */
+/* Implements --memory-trace, --dump and the other options that report on a run. Called from
+ * Darknet's sources, where 0002-instrument.patch inserts the calls. Writes stderr, stdout and the
+ * files of --dump; reads the file of --input and /proc; keeps static variables. */
 #include "instrument.h"
 
 #include <errno.h>
@@ -178,7 +179,7 @@ static void trace(const network *net, int i)
     fprintf(stderr, "trace %5d %-16s %10.3f %14lld %14zu\n", i, type_name(l->type), ms, resident,
             workspace);
     if (i < net->n - 1) return;
-    /* the peak includes what happens between layers; the kernel counts in larger steps */
+    /* the kernel's peak includes what is used between layers, but is updated in larger steps */
     long long peak = peak_bytes();
     fprintf(stderr, "trace   all %-16s %10.3f %14lld %14zu\n", "peak", total_ms,
             peak > most_resident ? peak : most_resident, most_workspace);

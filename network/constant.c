@@ -1,5 +1,5 @@
-/* Names of storage orders, ranges of a file that hold several parts of a normalization, and
- * allocation of a network's constants. Called by formats/, network/network.c,
+/* Names storage orders, finds ranges of a file that hold several parts of a normalization, and
+ * allocates the tables of a network's constants. Called by formats/, network/network.c,
  * predictor/schedule/fetches.c and runner/weights. Only mafat_constants_make allocates;
  * mafat_constants_close frees. */
 #include "network/constant.h"
@@ -56,7 +56,7 @@ bool mafat_constants_in_parts(const struct mafat_layer_constants *c, uint64_t fi
 }
 
 /* Extends the range s by part c, whose bit is `bit`, if both are in one file and overlap or are
- * near each other. False: they are not. An empty range becomes the part's range. */
+ * near each other. False: the range is unchanged. An empty range becomes the part's range. */
 static bool join(struct mafat_stretch *s, const struct mafat_constant *c, unsigned bit)
 {
   uint64_t end = s->at + s->bytes, part_end = mafat_constant_end(c);

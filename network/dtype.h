@@ -1,6 +1,6 @@
 /* Element types of tensors and weights, and their properties. Each type is a row of dtypes.def.
- * Included by network/, runner/image, runner/kernels, search/fdt and search/motes. Pure
- * functions. */
+ * Included by network/, runner/image, runner/kernels, search/fdt and search/motes; most other
+ * folders reach it through network/quantization.h. Pure functions. */
 #ifndef MAFAT_NETWORK_DTYPE_H
 #define MAFAT_NETWORK_DTYPE_H
 

@@ -1,5 +1,7 @@
-/* Measures errors of a packed file's layers. Called by narrowing.c and numbering.c. Runs two
- * networks on pictures through observe.c; allocates. */
+/* Measures the errors of a packed file's layers: runs the float network and the packed one on
+ * pictures, through observe.c, and compares the outputs. Called by narrowing.c and numbering.c.
+ * Reads the pictures and the packed file; allocates struct mafat_measure, which the caller
+ * closes. */
 #include "api/packing/measure.h"
 
 #include "runner/weights/equalize.h"
@@ -9,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sums over all values of a layer and all pictures; and the largest magnitude of a value (most) and
- * of an error (largest). */
+/* Difference between a layer's float output and its output in the packed network, over all values
+ * and all pictures: sums of the squares of the float values and of the errors; largest magnitudes
+ * of a float value (most) and of an error (largest). */
 struct difference {
   double squares, errors, most, largest;
 };
@@ -20,13 +23,15 @@ struct mafat_measure {
   struct mafat_observer *observer; /* runs the float network */
   const char *const *pictures;
   int n_pictures;
-  float **wide;  /* [layer]: its float output; NULL: not needed */
-  float *narrow; /* buffer for the largest output */
-  int *wide_of;  /* [layer of the narrow network]: layer with the same output, or -1 */
-  float *const *factors; /* [layer]: factors of its channels in the narrow network (equalize.h);
-                            NULL: none */
+  float **wide;  /* [layer of the float network]: output; NULL: not compared */
+  float *narrow; /* output of a layer of the packed network; as large as the largest output */
+  int *wide_of;  /* [layer of the packed network]: float layer with the same output, or -1 */
+  float *const *factors; /* [float layer]: factors by which the packed network multiplies the
+                            layer's channels (equalize.h); NULL: none */
   struct difference *differences; /* [layer], and one for all outputs together */
-  bool apart;    /* each layer's output is replaced by the float one after it is compared */
+  /* true: after the comparison the layer's output is replaced by the float network's, so that each
+   * layer's own error is measured; false: errors accumulate, and only outputs are compared */
+  bool apart;
 };
 
 /* True for heads and the last layer. */

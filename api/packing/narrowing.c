@@ -1,6 +1,7 @@
-/* Packs with narrow weights. If errors are measured, layers whose error exceeds the limit get the
- * next wider type, and the file is written again. Called by api/packing (pack.c, numbering.c).
- * Writes the file; runs the model's network and the packed one; allocates. */
+/* Packs weights in narrow types (fewer bits than float32). If errors are measured, layers whose
+ * error exceeds the limit get the next wider type, and the file is written again. Called by
+ * api/packing (pack.c, numbering.c). Writes the file; runs the model's network and the packed one;
+ * allocates. */
 #include "predictor/plan/packing.h"
 #include "api/packing/measure.h"
 #include "api/packing/packing.h"
@@ -13,7 +14,7 @@
 
 struct mafat_narrowing {
   const struct mafat_packing *packing;
-  struct mafat_network *wide;    /* the model's network; NULL: not measured */
+  struct mafat_network *wide;    /* the model's network, for measuring errors; NULL: not measured */
   struct mafat_measure *measure;
   struct mafat_measured *errors; /* [layer] */
   struct mafat_pack_layer_facts *layers; /* [layer]: buffer for the report */

@@ -14,7 +14,8 @@ typedef void mafat_reported(void *context, struct mafat_executor *e, int layer);
 struct mafat_observer;
 
 /* The caller still owns the network, which must outlive the observer. MAFAT_EINVAL: the network
- * does not have exactly one input, a picture; also errors of opening. */
+ * does not have exactly one input, a picture. Otherwise returns MAFAT_OK, or the error of opening
+ * the weights or the executor. */
 int mafat_observer_open(struct mafat_observer **out, const struct mafat_network *n,
                         struct mafat_model_source *weights, mafat_reported *reported, void *context,
                         struct mafat_diagnostic *d);

@@ -1,5 +1,6 @@
-/* Packs networks: implements include/mafat_pack.h. Called by programs/pack_weights. Reads the
- * model, writes a temporary file and renames it at the end. */
+/* Packs networks: implements include/mafat_pack.h. Called by programs/pack_weights and the Python
+ * bindings. Reads the model, writes a temporary file and renames it at the end; allocates struct
+ * mafat_pack, which the caller closes. */
 #include "formats/darknet/fork.h"
 #include "formats/darknet/darknet.h"
 #include "formats/packed/graph.h"
@@ -27,8 +28,8 @@ struct mafat_pack {
   struct mafat_files_taken taken;
   struct mafat_model_files files;
   struct mafat_stored_options stored;
-  struct mafat_narrowing *narrowing; /* one of these two is NULL */
-  struct mafat_numbering *numbering;
+  struct mafat_narrowing *narrowing; /* weights in narrow types; NULL: `numbering` packs */
+  struct mafat_numbering *numbering; /* activations of int8; NULL: `narrowing` packs */
   bool created; /* the temporary file exists and must be removed */
   bool whole;   /* the file is complete and not renamed yet */
   bool done;    /* the file has its final name */
@@ -109,8 +110,8 @@ static int store_options(struct mafat_stored_options *s, const struct mafat_pack
 
 /* ---- network ---- */
 
-/* Gives a network that was read its head and the stored options, as opening the packed file
- * does. */
+/* Sets the stored options and chooses the detection head in a network that was just read. Opening
+ * the packed file later does the same. */
 static int settle(const struct mafat_pack *pack, struct mafat_network *n,
                   struct mafat_diagnostic *d)
 {

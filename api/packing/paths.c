@@ -112,8 +112,9 @@ static bool is_renamed(int fd, const char *path)
   return stat(path, &named) == 0 ? !mafat_is_one_file(&named, &mine) : errno == ENOENT;
 }
 
-/* Overwrites a file that a killed process has left, but fails if another process writes it, which
- * then has the lock. On file systems without locks, this is not detected. */
+/* Creates the temporary file and locks it. A file that a killed process has left is overwritten. If
+ * another process holds the lock, because it is writing the file, this fails; file systems without
+ * locks do not detect that. */
 int mafat_pack_paths_create(const struct mafat_pack_paths *p, int *fd, struct mafat_diagnostic *d)
 {
   *fd = open(p->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -131,7 +132,8 @@ int mafat_pack_paths_create(const struct mafat_pack_paths *p, int *fd, struct ma
 
 int mafat_pack_paths_finish(const struct mafat_pack_paths *p, struct mafat_diagnostic *d)
 {
-  /* link() fails if the name exists by now; some file systems have no links, and need rename() */
+  /* link() fails if the name exists by now. Some file systems have no hard links: there,
+   * rename() */
   if (!p->replace && link(p->path, p->out) == 0) {
     unlink(p->path);
     return MAFAT_OK;

@@ -94,7 +94,7 @@ int main(int argc, char **argv)
   int n_loaded = net->n;
   if (argc == 5 && atoi(argv[4]) > 0 && atoi(argv[4]) < net->n) net->n = atoi(argv[4]);
   size_t loaded_bytes = process_bytes(), workspace = 0;
-  for (int i = 0; i < n_loaded; i++) /* shared by all layers: the largest */
+  for (int i = 0; i < n_loaded; i++) /* all layers share one workspace, of the largest size */
     if (net->layers[i].workspace_size > workspace) workspace = net->layers[i].workspace_size;
   image loaded = load_image(argv[3], 0, 0, net->c),
         fitted = letterbox_image(loaded, net->w, net->h);

@@ -12,9 +12,11 @@
 
 enum { UNDEFINED_BYTES = 2 };
 
-/* Bits of leaf 7, subleaf 0: AVX512F, DQ, IFMA, PF, ER, CD, BW, VL. VBMI, VBMI2, VNNI, BITALG,
- * VPOPCNTDQ. 4VNNIW, 4FMAPS, VP2INTERSECT, AMX-BF16, FP16, AMX-TILE, AMX-INT8. Bits of subleaf
- * 1: AVX-VNNI, AVX512-BF16, AMX-FP16, AVX-IFMA; AVX-VNNI-INT8, AVX-NE-CONVERT, AVX10. */
+/* Bits of CPUID's leaf 7 that are cleared.
+ * Subleaf 0, EBX: AVX512F, DQ, IFMA, PF, ER, CD, BW, VL; ECX: VBMI, VBMI2, VNNI, BITALG, VPOPCNTDQ;
+ *   EDX: 4VNNIW, 4FMAPS, VP2INTERSECT, AMX-BF16, FP16, AMX-TILE, AMX-INT8.
+ * Subleaf 1, EAX: AVX-VNNI, AVX512-BF16, AMX-FP16, AVX-IFMA; EDX: AVX-VNNI-INT8, AVX-NE-CONVERT,
+ *   AVX10. */
 static const unsigned later_b =
     1u << 16 | 1u << 17 | 1u << 21 | 1u << 26 | 1u << 27 | 1u << 28 | 1u << 30 | 1u << 31;
 static const unsigned later_c = 1u << 1 | 1u << 6 | 1u << 11 | 1u << 12 | 1u << 14;

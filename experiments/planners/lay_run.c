@@ -173,7 +173,8 @@ static void put_canonical(const struct lay_model *m, const struct lay_plan *p, F
   mafat_spec_close(&spec);
 }
 
-/* Bytes after the last buffer: byte kernels may read them, never write. */
+/* Bytes of the arena after the last buffer. Kernels for bytes may read them, but never write
+ * them. */
 static size_t after_bytes(const struct mafat_layout *l)
 {
   size_t end = 0;

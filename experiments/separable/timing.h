@@ -11,7 +11,7 @@ struct timed_plan {
   const char *text;
   bool all_maps; /* no layer is computed inside another's step */
   double ms;     /* least milliseconds of a run, without the input's step */
-  double convolutions_ms; /* least sum of its 1x1 and depthwise layers */
+  double convolutions_ms; /* least sum of the milliseconds of its 1x1 and depthwise layers */
 };
 
 /* Times n plans in turn: finds the least milliseconds of each over `rounds` rounds. With `seconds`

@@ -1,5 +1,5 @@
 /* Locates constants in .weights files. Called by formats/darknet/darknet.c and
- * runner/weights/weights_file.c. Allocates the table of locations. */
+ * runner/weights/weights_file.c. Allocates the table of locations, which the caller closes. */
 #include "formats/darknet/constants.h"
 
 #include <string.h>
@@ -8,8 +8,9 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "weights files are lit
 
 enum { NARROW_HEADER_BYTES = 16, WIDE_HEADER_BYTES = 20 };
 
-/* Darknet's first versions wrote learning rate, momentum and decay as floats, then `seen` of 4
- * bytes, and connected layers transposed: vgg-16.weights begins with 1e-5, .9, .0005. */
+/* True for the header of Darknet's first versions: learning rate, momentum and decay as floats,
+ * then the number of images seen in training, in 4 bytes. These versions stored connected layers
+ * transposed. Example: vgg-16.weights begins with 1e-5, .9, .0005. */
 static bool is_oldest(const char *beginning)
 {
   float rates[3];

@@ -1,7 +1,7 @@
 /* Reads networks from .cfg files. Called by formats/readers.c through mafat_darknet_reader, which
  * is in its table of formats, and by files that need a cfg: formats/packed/network.c,
- * api/packing/pack.c, programs/make_weights and runner/calibrate. Reads the file and allocates the
- * network, which the caller closes. */
+ * api/packing/pack.c, programs/make_weights, runner/calibrate and darknet_patch/bridge.c. Reads the
+ * file and allocates the network, which the caller closes. */
 #include "formats/darknet/darknet.h"
 
 #include "base/part.h"

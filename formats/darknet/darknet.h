@@ -8,7 +8,7 @@
 
 /* Requested deviations from the cfg. */
 struct mafat_darknet_overrides {
-  int width, height; /* of the input; 0: the cfg's */
+  int width, height; /* of the input; 0: as in the cfg */
   enum mafat_fork fork; /* MAFAT_FORK_AUTO: detected from the cfg's keys */
   /* If above 0 and some layer after the first n_layers cannot be read, the network ends after
    * n_layers layers instead of failing. A network that can be read is not cut. */

@@ -1,5 +1,5 @@
-/* Adds and merges copy layers. Called by formats/graph (joining.c, shape.c). Allocates layers in
- * the graph. */
+/* Adds and merges layers that copy elements with strides. Called by formats/graph (joining.c,
+ * shape.c). Allocates layers in the graph. */
 #include "formats/graph/copying.h"
 
 #include <limits.h>

@@ -1,5 +1,6 @@
-/* Checks the texts NAME=FILE of constant inputs, and reads the headers of the files, raw or .npy.
- * Called by formats/onnx/bind.c, formats/tflite/give.c and, for checks, api/. Reads files. */
+/* Checks the texts NAME=FILE of constant inputs, and compares each file, raw or .npy, with the
+ * input's type and dimensions. Called by formats/onnx/bind.c, formats/tflite/give.c and, to check
+ * the texts, api/ (choose.c, packing/pack.c). Reads the files' headers and lengths. */
 #include "formats/graph/given.h"
 
 #include "formats/npy/npy.h"
@@ -31,7 +32,7 @@ int mafat_given_refuse(const char *model, const char *text, struct mafat_diagnos
                     model, text);
 }
 
-/* Writes "(1, ?, 3)". */
+/* Formats dimensions as text, such as "(1, ?, 3)"; ?: unknown. */
 static void write_shape(const struct mafat_array *a, char *text, size_t capacity)
 {
   size_t end = (size_t)snprintf(text, capacity, "(");

@@ -22,13 +22,13 @@ struct mafat_npy {
 
 bool mafat_npy_begins(const char *bytes, size_t n);
 /* Parses the first n bytes of a file; writes a zero after them, so the buffer needs n + 1 bytes.
- * The result points into them. MAFAT_EFORMAT; MAFAT_EUNSUPPORTED: Fortran order. */
+ * The result points into them. MAFAT_EFORMAT: damaged header; MAFAT_EUNSUPPORTED: Fortran order. */
 int mafat_npy_header(struct mafat_npy *out, char *bytes, size_t n, const char *path,
                      struct mafat_diagnostic *d);
 /* Lengths of the type and the shape text, for messages. */
 int mafat_npy_type_bytes(const struct mafat_npy *npy);
 int mafat_npy_shape_bytes(const struct mafat_npy *npy);
-/* True if the elements have that type: "<f4". */
+/* True if the elements have this type, such as "<f4". */
 bool mafat_npy_is(const struct mafat_npy *npy, const char *type);
 
 #endif

@@ -1,6 +1,7 @@
-/* Reads GraphProto: nodes, inputs and outputs, then the initializers and declared types of what
- * these name. If memory is limited, others are skipped and take none. Called by
- * formats/onnx/model.c. Allocates in the model's memory. */
+/* Reads GraphProto: nodes, inputs and outputs; then the initializers and declared types of the
+ * values that these name. If memory is limited, initializers and types of other values are skipped
+ * and take no memory. Called by formats/onnx/model.c. Reads the file; allocates in the model's
+ * memory. */
 #include "formats/onnx/reader.h"
 
 #include <string.h>
@@ -80,7 +81,8 @@ int mafat_onnx_read_type(struct mafat_onnx_reader *r, struct mafat_wire w,
 
 enum { VALUE_NAME = 1, TENSOR_NAME = 8 };
 
-/* True if memory is limited: what no node, input or output names is skipped then, unchecked. */
+/* True if memory is limited. Values that no node, input or output names are then skipped, without
+ * checks. */
 static bool is_sparing(const struct mafat_onnx_reader *r)
 {
   return r->model->memory.allowance != NULL;
@@ -172,7 +174,8 @@ static void read_field(struct mafat_onnx_reader *r, struct mafat_wire *w,
   }
 }
 
-/* Reads the fields of one pass: those that name values, then those that describe them. */
+/* Reads some fields of GraphProto. describing: false: the fields that name values (nodes, inputs,
+ * outputs); true: those that describe values (initializers, declared types). */
 static void read_pass(struct mafat_onnx_reader *r, struct mafat_wire *w, const size_t *counts,
                       bool describing, struct lists *l)
 {

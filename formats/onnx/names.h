@@ -20,7 +20,7 @@ int mafat_onnx_names_find(const struct mafat_onnx_names *names, const char *name
 
 /* Inserts a name that is not present yet; `meaning` is the pointer that mafat_onnx_names_get
  * returns. Allocates the map if *names is NULL. Entries are counted in `allowance`. False: out of
- * memory, refused, or too many names. */
+ * memory, above the limit of `allowance`, or too many names. */
 bool mafat_onnx_names_put(struct mafat_onnx_names **names, const char *name, const void *meaning,
                           struct mafat_allowance *allowance);
 

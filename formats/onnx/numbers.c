@@ -90,7 +90,7 @@ static int check_narrow(const struct mafat_onnx_tensor *t, const struct mafat_wi
                                 mafat_onnx_type_name(t->type));
 }
 
-/* Reads elements [first, first + n) of a tensor in the form MAFAT_ONNX_PLACE. */
+/* Reads elements [first, first + n) of a tensor in the form MAFAT_ONNX_PLACE: raw bytes. */
 static int read_place(struct mafat_wire_source *s, const struct mafat_onnx_tensor *t,
                       uint64_t first, size_t n, const struct sink *to)
 {
@@ -109,7 +109,7 @@ static int read_place(struct mafat_wire_source *s, const struct mafat_onnx_tenso
   return MAFAT_OK;
 }
 
-/* Reads elements [first, first + n) of a tensor in the form MAFAT_ONNX_WIRE. */
+/* Reads elements [first, first + n) of a tensor in the form MAFAT_ONNX_WIRE: typed fields. */
 static int read_wire(struct mafat_wire_source *s, const struct mafat_onnx_tensor *t, uint64_t first,
                      size_t n, const struct sink *to)
 {

@@ -1,6 +1,6 @@
 /* Index of the nodes that read each value, so that importers find later nodes without a search.
- * Called by formats/onnx/import.c, which builds it, and by the importers of formats/onnx. Allocates
- * the index. */
+ * Called by formats/onnx/import.c, which builds the index, and by the importers of formats/onnx.
+ * Allocates the index, which import.c frees. */
 #include "formats/onnx/importer.h"
 
 int mafat_onnx_note_readers(struct mafat_onnx_importer *i)
@@ -9,8 +9,10 @@ int mafat_onnx_note_readers(struct mafat_onnx_importer *i)
   size_t n = 0, n_values = (size_t)mafat_onnx_n_values(m);
   i->first_reader = mafat_graph_alloc(i->g, n_values + 2, sizeof *i->first_reader);
   if (!i->first_reader) return mafat_graph_fail_memory(i->g);
-  /* by value: first the number of its readers in next[v + 1]; then the begin of its readers in
-   * next[v], which ends as their end: the begin of value v + 1 */
+  /* The first loop counts the readers of value v in next[v + 1]. The second loop makes next[v] the
+   * index in `reading` of the first reader of v. The third loop advances next[v] to the first
+   * reader of v + 1; so first_reader[v], which is next[v - 1], ends as the index of the first
+   * reader of v. */
   size_t *next = i->first_reader + 1;
   for (int k = 0; k < m->n_nodes; k++)
     for (int j = 0; j < m->nodes[k].n_inputs; j++)

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Version 1 hashed a kind's index in this list; later versions hash its name. */
+/* Packed files of version 1 hashed a kind's index in this list; later versions hash its name. */
 static const char *const version_1_kinds[] = {"convolutional", "maxpool",   "avgpool", "route",
                                               "shortcut",      "upsample",  "reorg",   "connected",
                                               "local",         "batchnorm", "crop",    "activation",
@@ -48,7 +48,7 @@ static uint64_t hash_weights(uint64_t hash, const struct mafat_layer *l)
   hash = hash_number(hash, (uint64_t)l->groups);
   if (!convolves) hash = hash_shape(hash, l->out);
   const struct mafat_sources *sources = mafat_layer_sources(l);
-  for (int s = 0; convolves && s < sources->n; s++) { /* determines the channel blocks of weights */
+  for (int s = 0; convolves && s < sources->n; s++) { /* sources determine the weights' blocks */
     hash = hash_number(hash, (uint64_t)(sources->list[s].first % MAFAT_CHANNEL_BLOCK));
     hash = hash_number(hash, (uint64_t)sources->list[s].n);
   }

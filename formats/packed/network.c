@@ -1,6 +1,6 @@
 /* Reads the network of a packed file. Called by formats/readers.c through mafat_packed_reader and
  * mafat_packed_graph_reader, and by api/ (model.c, dry_run.c). Reads the file; allocates the
- * network. */
+ * network, which the caller closes. */
 #include "base/part.h"
 #include "formats/darknet/darknet.h"
 #include "formats/packed/graph.h"
@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Makes the layers that the file lists compute with integers. */
+/* Switches the layers that the file lists to integer arithmetic. */
 static int apply_activations(struct mafat_network *n, const struct mafat_packed *packed,
                              const char *path, struct mafat_diagnostic *d)
 {

@@ -15,7 +15,8 @@ enum { UNIT_NORMALIZES = 1, IDENTIFIER_BYTES = 4, MAX_METADATA = 64 };
 
 static const char name[] = "TFLITE_METADATA", identifier[] = "M001";
 
-/* Returns element i of a vector of tables; absent if out of range or if the vector is too long. */
+/* Returns element i of a vector of tables; an absent table if i is out of range or the vector is
+ * too long. */
 static struct mafat_flat_table table_of(struct mafat_flat *f, const struct mafat_flat_vector *v,
                                         uint32_t i)
 {

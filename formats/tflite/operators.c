@@ -1,5 +1,5 @@
-/* Names of operators by their codes, and the fields of their options. Called by
- * formats/tflite/tflite.c. Allocates nothing. */
+/* Names operators by their codes, and reads and checks the options of operators. Called by
+ * formats/tflite/tflite.c. Reads the file; allocates nothing. */
 #include "formats/tflite/operators.h"
 
 #include <limits.h>

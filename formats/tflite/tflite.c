@@ -66,7 +66,7 @@ static void read_codes(struct mafat_tflite_reader *r, const struct mafat_flat_ta
 
 /* ---- tensors ---- */
 
-/* Marks the tensors of a list. Numbers are checked later. */
+/* Marks the tensors of a list as used. order.c checks later that tensor numbers are valid. */
 static void mark_list(struct mafat_flat *f, const struct mafat_flat_table *t, int field,
                       unsigned char *used, uint32_t n_tensors)
 {

@@ -1,7 +1,7 @@
 /* Kinds that only rename their input: route (channels of other tensors), and dropout and cost,
  * which only matter in training. Called by api/, formats/, predictor/, programs/make_weights,
- * runner/ and search/ through their entries in the table of kinds (network/kind.h). infer sets the
- * layer's output shape; nothing is allocated. */
+ * runner/ and search/ through their entries in the table of kinds (network/kind.h), and by
+ * network/merge.c. Changes only the layer; nothing is allocated. */
 #include "network/kinds/kinds.h"
 
 void mafat_layer_become_alias(struct mafat_layer *l)

@@ -54,8 +54,8 @@ static struct mafat_matrix matrix(const struct mafat_layer *l)
   return (struct mafat_matrix){l->filters, inputs, mafat_window_area(&l->window)};
 }
 
-/* Returns NULL if integers are supported, else the reason. A slope is supported by ONNX's rule,
- * where negative sums have their own factors. */
+/* Returns NULL if the layer can compute with integers, else the reason. An activation with a slope
+ * is supported only with ONNX's rounding, which has separate factors for negative sums. */
 static const char *check_integers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
