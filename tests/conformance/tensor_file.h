@@ -13,7 +13,7 @@ struct tensor_file {
   double *values; /* NULL: not requested */
 };
 
-/* Reads FOLDER/test_data_set_0/KIND_INDEX.pb; its elements only if `values` is true.
+/* Reads FOLDER/test_data_set_0/KIND_INDEX.pb. Reads the tensor's elements only if `values` is true;
  * tensor_file_close frees them. */
 int tensor_file_read(struct tensor_file *t, const char *folder, const char *kind, int index,
                      bool values, struct mafat_diagnostic *d);

@@ -42,7 +42,8 @@ static int print_cfg(struct session *s)
   return MAFAT_OK;
 }
 
-/* Writes one aspect (GOLDEN_N_ASPECTS: all) to `show`, or prints the hashes if `show` is NULL. */
+/* Writes the text of one aspect (GOLDEN_N_ASPECTS: of all) to `show`. If `show` is NULL, prints the
+ * hashes of the texts instead. */
 static int write_case(const struct golden_case *c, enum golden_aspect only, FILE *show)
 {
   int code = MAFAT_OK;

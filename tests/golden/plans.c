@@ -9,7 +9,7 @@
 /* Origin of a plan's text. */
 enum origin {
   WRITTEN,
-  GREEDY,  /* greedy search (the paper's Algorithm 2) for 48 MB */
+  GREEDY,  /* search "greedy" with a budget of 48 MB */
   LEAST,   /* smallest plan of the Pareto front */
   TWICE,   /* fastest plan of the front with at most twice the smallest plan's bytes */
   /* fastest plan with at most the mean of the bytes of the smallest and the fastest plan */

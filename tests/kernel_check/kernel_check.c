@@ -1,9 +1,9 @@
 /* Covers runner/kernels/{kernels, portable, integer, integer_portable}.c,
  * runner/kernels/x86/{avx2, avx512, integer_avx2, integer_avx512, integer_avx512vnni,
  * integer_avxvnni}.c, runner/kernels/arm/{neon, integer_neon, integer_neondot}.c:
- * Program kernel_check: runs every kernel of every level on random shapes and extreme values,
- * with guard pages around its arrays, and compares it with the reference of its class (bits) and
- * with double precision (error). --bench times kernels, oneDNN and OpenBLAS. */
+ * every kernel of every level runs on random shapes and extreme values, with guard pages around its
+ * arrays. Its output must have the bits of the reference of its class, and a small error compared
+ * with double precision. --bench times kernels, oneDNN and OpenBLAS. */
 #include "tests/kernel_check/bench.h"
 #include "tests/kernel_check/check.h"
 

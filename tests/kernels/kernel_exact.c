@@ -154,7 +154,8 @@ static void transform(int n, int m, const double *t, const double *x, struct maf
     }
 }
 
-/* Interpolation points, which determine the matrices: 0, the others in pairs, infinity. */
+/* Interpolation points of a Winograd size, which determine its matrices. The first is 0, the next
+ * are in pairs of opposite sign, and the last is infinity, which is not stored. */
 struct points {
   int outputs, n; /* n: number of points, including infinity */
   double at[8];
@@ -178,8 +179,7 @@ static void polynomial(const struct points *p, int without, double *c)
   }
 }
 
-/* Product of the distances of point i from the others. At point 0 both matrices have the
- * opposite sign. */
+/* Product of the differences between point i and each other finite point. */
 static double distances(const struct points *p, int i)
 {
   double product = 1;
@@ -188,6 +188,8 @@ static double distances(const struct points *p, int i)
   return product;
 }
 
+/* -1 if the product at point 0 is negative. The rows of point 0 in the matrices G and B' then both
+ * change their sign, so that results stay the same. */
 static double sign_of(const struct points *p, int i)
 {
   return i == 0 && distances(p, 0) < 0 ? -1 : 1;

@@ -5,16 +5,17 @@
 
 #include "runner/kernels/kernels.h"
 
-/* Activations before this one have slopes of at most 1.8. */
+/* In enum mafat_activation, the activations before this one have slopes of at most 1.8. */
 enum { MAFAT_EXACT_GENTLE = MAFAT_THRESHOLDED };
 
 struct mafat_exact {
   double value, magnitude;
 };
 
-/* Activations by Darknet's formulas (AlexeyAB's included) and those documented in layer.h. */
+/* Computes an activation by the formula of Darknet, of AlexeyAB's fork or of layer.h. */
 double mafat_exact_activation(double x, const struct mafat_activating *a);
-/* An activation with plausible parameters, made from random numbers in -1..1. */
+/* Returns an activation of this kind with plausible parameters, which it makes from two random
+ * numbers in -1..1. */
 struct mafat_activating mafat_exact_activating(enum mafat_activation kind, float p, float q);
 /* activation(x * scale + bias) */
 struct mafat_exact mafat_exact_finish(struct mafat_exact x, double scale, double bias,

@@ -7,8 +7,8 @@
 
 #include <check.h>
 
-/* Bytes that a process may use besides the model. ThreadSanitizer's shadow memory is counted,
- * too. */
+/* A budget that is large enough for every test. With ThreadSanitizer the process needs far more,
+ * because its shadow memory is counted. */
 #ifdef __SANITIZE_THREAD__
 #define API_MEMORY_BYTES ((size_t)64 << 30)
 #else
@@ -37,7 +37,7 @@ void api_cut_weights(int floats);
 struct mafat_model *api_open_model(const char *cfg, const char *plan);
 struct mafat_dry_run *api_open_dry_run(const char *cfg, const struct mafat_model_options *options);
 
-/* Checks that the parts of the prediction add up to the whole. */
+/* Checks that the parts of the predicted bytes add up to the predicted total. */
 void api_check_sum(const struct mafat_memory_facts *m);
 
 #endif

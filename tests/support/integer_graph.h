@@ -9,7 +9,7 @@
 
 enum { TEST_INTEGER_TENSORS = 64, TEST_INTEGER_OPERATORS = 16 };
 
-/* A tensor that is not constant. `at` has its values as in the file, [row][column][channel]. */
+/* A tensor that is not constant. `at` has its quantized values, [row][column][channel]. */
 struct test_integer_map {
   int tensor, h, w, c;
   float scale;
@@ -34,7 +34,7 @@ struct test_integer_graph {
 
 void test_integer_graph_open(struct test_integer_graph *g, uint64_t seed);
 void test_integer_graph_close(struct test_integer_graph *g);
-/* Makes model `number` and returns the bytes of its file, *n of them; the caller frees them. */
+/* Makes model `number`. Returns the contents of its file, *n bytes, which the caller frees. */
 char *test_integer_graph_write(unsigned number, size_t *n);
 /* Returns the map that is output `index` of the model. */
 const struct test_integer_map *test_integer_graph_output(const struct test_integer_graph *g,

@@ -1,6 +1,6 @@
 /* Covers network/kind.c, network/kinds/{avgpool, crop, dense, kinds, local, norm, reorg3d,
  * resize, softmax}.c: the properties in the table of kinds do not contradict each other, and agree
- * with the functions of random layers. */
+ * with what the kinds' functions return for random layers. */
 #include <check.h>
 #include <string.h>
 

@@ -8,7 +8,7 @@
 
 Suite *http_suite(void);
 
-/* Text after the head belongs to the next request. */
+/* Reads a request from the text. What comes after the request's head stays unread. */
 static enum mafat_http_progress read_text(struct mafat_http_request *r, const char *text)
 {
   return mafat_http_read(r, text, strlen(text));

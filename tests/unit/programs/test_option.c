@@ -53,7 +53,8 @@ static void clear(void)
   for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) unsetenv(variables[i].name);
 }
 
-/* Result of reading words, with the program's name first and NULL last. */
+/* Reads the words as the arguments of main: the program's name is first, NULL is last. Returns the
+ * result of reading. */
 static enum mafat_option_answer read_words(struct mafat_option_reader *r, struct values *v,
                                            char **words)
 {

@@ -45,7 +45,7 @@ START_TEST(parts_are_given_back)
   mafat_room_open(&room, &one, 9 * PAGE);
   ck_assert(!mafat_room_take(&room, &one, 10 * PAGE));
   ck_assert(mafat_room_take(&room, &one, 9 * PAGE));
-  ck_assert(mafat_room_take(&room, &one, PAGE)); /* it holds more already */
+  ck_assert(mafat_room_take(&room, &one, PAGE)); /* the claim has more already */
   mafat_room_open(&room, &other, 2 * PAGE);
   ck_assert(!mafat_room_take(&room, &other, 2 * PAGE));
   mafat_room_shrink(&room, &one, 3 * PAGE);
