@@ -45,8 +45,7 @@ START_TEST(what_frees_more_than_it_takes_comes_early)
   ck_assert_int_eq(mafat_sequence_make(&s, n, n->n_layers, false, NULL), MAFAT_OK);
   check_order(s, n);
   ck_assert_int_eq(s->layers[1] + s->layers[2],
-                   /* layers 1 and 5 come early: both read layer 0's map, which is freed after them
-                    * */
+                   /* layers 1 and 5: both read layer 0's map, which is freed after them */
                    1 + 5);
   ck_assert(s->crossing[3] == 2 * 8 * 32 * 32 * sizeof(float));
   int places[8], count = mafat_sequence_places(s, places, 8);
