@@ -1,5 +1,6 @@
 /* Merges layers that compute the same output, so that it is computed once. Called by
- * formats/graph/graph.c when a graph is complete. Allocates tables of the network's size. */
+ * formats/graph/graph.c when a graph is complete. Allocates tables of the network's size, and frees
+ * them before it returns. */
 #include "network/merge.h"
 
 #include "network/kind.h"
@@ -61,8 +62,8 @@ static bool are_equal(const struct mafat_layer *a, const struct mafat_layer *b)
          are_equal_sources(&a->operands->sources, &b->operands->sources);
 }
 
-/* Returns a hash of the layer. Sources, which may be many, are compared only if hashes are
- * equal. */
+/* Returns a hash of the layer and its sources. Lists of sources may be long, so are_equal() is
+ * called only for layers with equal hashes. */
 static uint64_t hash_of(const struct mafat_layer *l)
 {
   uint64_t hash = 14695981039346656037u;
@@ -85,10 +86,10 @@ static uint64_t hash_of(const struct mafat_layer *l)
 struct merger {
   struct mafat_network *network;
   uint64_t *hashes; /* [layer] */
-  int *same_as;     /* [tensor] earliest tensor that equals it; itself if there is none */
+  int *same_as;     /* [tensor] earliest tensor that equals this tensor, or the tensor itself */
 };
 
-/* Replaces merged tensors in a list of sources. */
+/* In a list of sources, replaces each merged tensor by the earlier tensor that equals it. */
 static void read_instead(const struct merger *m, struct mafat_sources *s)
 {
   for (int i = 0; i < mafat_sources_count(s); i++)
@@ -106,7 +107,7 @@ static void become_alias(const struct merger *m, int layer)
   to->output = to->output || l->output;
 }
 
-/* Returns the first layer that equals this one; itself if there is none. */
+/* Returns the first layer that equals this layer; this layer itself if no earlier one does. */
 static int find_equal(const struct merger *m, int layer)
 {
   const struct mafat_layer *layers = m->network->layers;

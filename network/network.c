@@ -37,7 +37,8 @@ static void free_layer(struct mafat_layer *l)
   free(l->more);
 }
 
-/* Decrements tensor indices from n_layers on by `by`, after that many layers were removed. */
+/* Corrects tensor indices after `by` layers were removed: decrements those that are n_layers or
+ * greater by `by`. */
 static void move_sources(struct mafat_sources *sources, int n_layers, int by)
 {
   for (int i = 0; i < mafat_sources_count(sources); i++)
@@ -53,7 +54,7 @@ static void free_ports(struct mafat_port *ports, int n)
   free(ports);
 }
 
-/* False: no layer has been put here; the memory is still zero. */
+/* False if no layer was stored in *l yet: its memory is still zero. */
 static bool is_made(const struct mafat_layer *l)
 {
   return l->operands || l->groups;
@@ -167,8 +168,8 @@ static const char *find_source_fault(const struct mafat_network *n, int layer,
   return NULL;
 }
 
-/* Compares slice s of a band with the same slice of the first band: both need the same channels,
- * alignment and block widths (sources.h). */
+/* Compares slice s of a band with `first`, the same slice of the first band. Both must have the
+ * same channels, alignment and block widths (sources.h). Returns the fault, or NULL. */
 static const char *find_slice_fault(const struct mafat_network *n, const struct mafat_source *s,
                                     const struct mafat_source *first)
 {
@@ -200,7 +201,7 @@ static const char *find_operand_fault(const struct mafat_network *n, int layer,
     if (i < s->n) channels += s->list[i].n;
     if (i % s->n == 0) rows += s->list[i].n_rows;
   }
-  /* other operands of a blend may have fewer channels */
+  /* operands of a blend after the first may have fewer channels */
   bool input = o == n->layers[layer].operands;
   if (input ? channels != o->shape.c : channels > o->shape.c)
     return "has sources with more or fewer channels than its shape";

@@ -1,5 +1,5 @@
 /* Checks that each layer that reads or writes integers is of a kind that supports them. Called by
- * the readers in formats/graph and formats/packed. Pure functions. */
+ * the readers in formats/graph and formats/packed. Writes only the diagnostic. */
 #include "network/network.h"
 
 /* True if the layer reads or writes integers. */

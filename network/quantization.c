@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Returns the quantized value of a real, not clamped. Halves are rounded away from zero, or to even
- * by ONNX's rule. */
+/* Returns the quantized value of a real number, not clamped. Halves are rounded away from zero, or
+ * to even if the parameters follow ONNX's rule. */
 static double number_of(const struct mafat_quantization *q, float real)
 {
   float steps = real / q->scale;
@@ -31,8 +31,8 @@ int mafat_quantization_number(const struct mafat_quantization *q, float real)
   return isnan(real) ? q->least : clamp_byte(number_of(q, real));
 }
 
-/* The precision of the division matters: many products can be exactly halves, and the factor's last
- * bit decides how they are rounded. */
+/* The precision of the division matters: products of the factor are often exactly halves, and the
+ * factor's last bit decides whether these are rounded up or down. */
 double mafat_requantizing_factor(const struct mafat_quantization *from,
                                  const struct mafat_quantization *to)
 {
@@ -61,7 +61,7 @@ bool mafat_quantization_can_hard_swish(const struct mafat_quantization *in,
 {
   const float finer = (1.0f / 128.0f) * in->scale, output = finer / out->scale,
               third = finer / (3.0f / 32768.0f);
-  if (!isfinite(output) || !isfinite(third)) return false; /* have no shift */
+  if (!isfinite(output) || !isfinite(third)) return false; /* infinity and NaN have no shift */
   int shift = mafat_multiplier((double)output).shift;
   return shift <= 0 && shift > -16 && mafat_multiplier((double)third).shift > -16;
 }

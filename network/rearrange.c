@@ -1,5 +1,6 @@
-/* Properties of normalized parts of strided copies. Called by formats/graph/copying.c and by the
- * kinds rearrange, split and topk in network/, predictor/ and runner/. Pure functions. */
+/* Computes properties of the parts of a strided copy (rearrange.h). Called by
+ * formats/graph/copying.c and by the kinds rearrange, split and topk in network/, predictor/ and
+ * runner/. Pure functions. */
 #include "network/rearrange.h"
 
 struct mafat_span mafat_part_atoms(const struct mafat_part *part, int out_axis)
@@ -10,7 +11,8 @@ struct mafat_span mafat_part_atoms(const struct mafat_part *part, int out_axis)
   return s;
 }
 
-/* The last atom has the smallest step. Without atoms on channels, a pixel has one channel. */
+/* Atoms are sorted: of those on the channels, the last has the smallest step. If there is none, a
+ * pixel has one channel. */
 int mafat_part_run(const struct mafat_part *part)
 {
   struct mafat_span atoms = mafat_part_atoms(part, MAFAT_AXIS_C);

@@ -5,7 +5,7 @@
 
 #include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */
 
-/* On entry, `out` is the requested size. */
+/* On entry, l->out is the requested size of the output. */
 MAFAT_PART(opening)
 static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {

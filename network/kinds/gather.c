@@ -31,8 +31,8 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return mafat_span(0, axis_y ? 1 : table.w);
 }
 
-/* Returns NULL if integers are supported, else the reason. The table may have integers; indices
- * must be floats. */
+/* Returns NULL if the layer can run on integers, else the reason why not. The table may have
+ * integers; indices must be floats. */
 static const char *check_integers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];

@@ -1,5 +1,5 @@
-/* Shapes and geometry of kind matmul: the product of two maps. Each row of a map is a matrix, with
- * a row for each column of the map and a column for each channel. If `transposed`, the second map's
+/* Shapes and geometry of kind matmul: the product of two maps. Each row of a map is a matrix: each
+ * pixel is a row of the matrix, and the channels are its columns. If `transposed`, the second map's
  * matrices are transposed. If one map has a single row, its matrix is used for every row of the
  * other. Called by api/, formats/, predictor/, programs/make_weights, runner/ and search/ through
  * mafat_kind_matmul, its entry in the table of kinds (network/kind.h). infer sets the layer's
@@ -45,8 +45,8 @@ static uint64_t macs(const struct mafat_layer *l, uint64_t pixels, int filters, 
   return pixels * (uint64_t)filters * (uint64_t)channels;
 }
 
-/* Returns NULL if integers are supported, else the reason. MOST: number of byte products whose sum
- * fits 32 bits. */
+/* Returns NULL if the layer can run on integers, else the reason why not. MOST: number of products
+ * of two bytes whose sum fits 32 bits. */
 static const char *check_integers(const struct mafat_network *n, int layer)
 {
   enum { MOST = 1 << 14 };

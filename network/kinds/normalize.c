@@ -8,7 +8,7 @@
 #include "network/kinds/kinds.h"
 
 /* Layer normalization (MAFAT_NORMALIZE_LAYER) of integers may have two operands besides its input:
- * float factors and float offsets, one each per channel. */
+ * a float factor for each channel, and a float offset for each channel. */
 MAFAT_PART(opening)
 static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
@@ -29,7 +29,7 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return operand ? mafat_span(0, 1) : mafat_kind_same_span(l, operand, axis_y, out);
 }
 
-/* Like check_integers, for layer normalization. */
+/* Does what check_integers does, for layer normalization. */
 static const char *check_layer_norm(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
@@ -40,7 +40,7 @@ static const char *check_layer_norm(const struct mafat_network *n, int layer)
   return l->quantization.rounding == MAFAT_REQUANTIZE_EVEN ? NULL : "is not run on integers";
 }
 
-/* Returns NULL if integers are supported, else the reason. */
+/* Returns NULL if the layer can run on integers, else the reason why not. */
 static const char *check_integers(const struct mafat_network *n, int layer)
 {
   static const float step = 1 / 256.0f;

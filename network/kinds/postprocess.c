@@ -38,8 +38,8 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return mafat_span(0, axis_y ? 1 : l->operands[operand].shape.w);
 }
 
-/* Returns NULL if integers are supported, else the reason. Inputs may be integers, which are
- * dequantized. */
+/* Returns NULL if the layer can run on integers, else the reason why not. Inputs may be integers,
+ * which are dequantized. */
 static const char *check_integers(const struct mafat_network *n, int layer)
 {
   return n->layers[layer].out_type == MAFAT_F32 ? NULL : "expects an output of floats";

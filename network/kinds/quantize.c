@@ -6,8 +6,8 @@
 
 #include "network/kinds/kinds.h"
 
-/* Returns NULL if integers are supported, else the reason. Only conversions between integers need a
- * multiplier. */
+/* Returns NULL if the layer can run on integers, else the reason why not. Only a conversion from
+ * integers to integers needs a multiplier. */
 static const char *check_integers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];

@@ -25,7 +25,7 @@ static int infer(struct mafat_layer *l, const struct mafat_infer_context *contex
                             r->channels ? 1 : l->in.c);
 }
 
-/* A reduced axis has one output, which needs the whole axis. */
+/* Along a reduced axis there is one output, which needs all inputs along that axis. */
 static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y,
                                  struct mafat_span out)
 {
@@ -38,7 +38,8 @@ static unsigned not_along(const struct mafat_layer *l)
   return l->reduce->channels ? MAFAT_ALONG_FILTERS : 0;
 }
 
-/* Returns NULL if integers are supported, else the reason. Indices (arg max) are floats. */
+/* Returns NULL if the layer can run on integers, else the reason why not. The indices that arg max
+ * and arg min put out are floats. */
 static const char *check_integers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];

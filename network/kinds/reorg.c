@@ -1,7 +1,7 @@
-/* Shapes and geometry of kind reorg: blocks of pixels become channels of one pixel, or back, in
- * Darknet's order. Called by api/, formats/, predictor/, programs/make_weights, runner/ and search/
- * through mafat_kind_reorg, its entry in the table of kinds (network/kind.h). infer sets the
- * layer's output shape; nothing is allocated. */
+/* Shapes and geometry of kind reorg: blocks of pixels become channels of one pixel, or the reverse,
+ * in Darknet's order. Called by api/, formats/, predictor/, programs/make_weights, runner/ and
+ * search/ through mafat_kind_reorg, its entry in the table of kinds (network/kind.h). infer sets
+ * the layer's output shape; nothing is allocated. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */

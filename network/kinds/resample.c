@@ -10,18 +10,20 @@
 
 #include <math.h>
 
-static const float MOST_KEYS = 4; /* largest magnitude of the cubic slope: weights stay small */
+/* largest magnitude of `keys`, the slope of cubic interpolation, so that its weights stay small */
+static const float MOST_KEYS = 4;
 
-/* True if the file declares no scale, or one that gives valid coordinates for `in` inputs: with
- * align_corners, the scaled map must have two distinct corners. */
+/* True if the file declares no scale (0), or one that gives valid coordinates. in: the map's rows
+ * or columns. With align_corners, coordinates are divided by in * scale - 1, which must be
+ * positive. */
 static bool is_sound(const struct mafat_resample_axis *axis, int in)
 {
   return isfinite(axis->scale) && axis->scale >= 0 &&
          (axis->scale == 0 || axis->size == 1 || axis->scale * in > 1.);
 }
 
-/* True if the precision is supported: rounded coordinates need scales that follow from the
- * sizes. */
+/* True if the precision of coordinates is supported. Rounded coordinates are supported only without
+ * cubic interpolation, and if the file declares no scales. */
 static bool can_round(const struct mafat_resample *r)
 {
   bool plain = r->interpolation != MAFAT_INTERPOLATE_CUBIC && r->y.scale == 0 && r->x.scale == 0;
@@ -55,8 +57,8 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
                     mafat_points_tap(&points, out.end - 1).next + 1);
 }
 
-/* Returns NULL if integers are supported, else the reason. By ONNX's rule, linear interpolation may
- * change the scale. */
+/* Returns NULL if the layer can run on integers, else the reason why not. With ONNX's rounding,
+ * linear interpolation may change the quantization parameters. */
 static const char *check_integers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];

@@ -20,7 +20,7 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return mafat_span(out.begin / l->factor, (out.end - 1) / l->factor + 1);
 }
 
-/* Returns NULL if integers are supported, else the reason. */
+/* Returns NULL if the layer can run on integers, else the reason why not. */
 static const char *check_integers(const struct mafat_network *n, int layer)
 {
   return n->layers[layer].scale == 1 ? mafat_kind_numbers_kept(n, layer)

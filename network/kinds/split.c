@@ -1,14 +1,14 @@
 /* Shapes and geometry of kind split: copies parts of a map to several outputs, each as rearrange
  * does. Called by api/, formats/, predictor/, programs/make_weights, runner/ and search/ through
  * mafat_kind_split, its entry in the table of kinds (network/kind.h). infer sets the output shapes,
- * allocates the list of outputs, and sorts and merges the atoms of the parts. */
+ * allocates the list of outputs, and sorts and merges the atoms of the parts (rearrange.h). */
 #include "network/network.h"
 
 #include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */
 #include "network/kinds/kinds.h"
 #include "network/rearrange.h"
 
-/* Sets the shape of an output from its part, which must write all its elements. */
+/* Sets the shape of an output from its part. The part must write every element of the output. */
 MAFAT_PART(opening)
 static int set_output(struct mafat_layer *l, const struct mafat_infer_context *context, int output)
 {
@@ -40,7 +40,7 @@ static int extent_of(struct mafat_shape s, bool axis_y)
   return axis_y ? s.h : s.w;
 }
 
-/* True if some output has another extent than the first along an axis. */
+/* True if, along this axis, some output has another size than the first output. */
 static bool differs(const struct mafat_layer *l, bool axis_y)
 {
   bool any = false;
@@ -49,7 +49,8 @@ static bool differs(const struct mafat_layer *l, bool axis_y)
   return any;
 }
 
-/* Returns the union of the spans that all outputs need; the whole input if their extents differ. */
+/* Returns the input rows (or columns) that the outputs together need for the rows `out` of each. If
+ * the outputs' sizes differ along the axis, returns the whole input. */
 static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y,
                                  struct mafat_span out)
 {

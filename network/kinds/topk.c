@@ -31,7 +31,7 @@ static int infer(struct mafat_layer *l, const struct mafat_infer_context *contex
                                         (struct mafat_output){.shape = l->out, .type = MAFAT_F32});
 }
 
-/* Along the axis whose elements are compared, any output needs the whole input. */
+/* Along the axis whose elements are compared, every output element needs the whole input. */
 static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y,
                                  struct mafat_span out)
 {

@@ -1,12 +1,12 @@
 /* Computes the paper's memory prediction (paper.h). Called by search/greedy and api/dry_run.c.
- * Allocates from the C library's heap. */
+ * Allocates from the C library's heap; the caller frees the prediction. */
 #include "predictor/cost/paper.h"
 
 #include "predictor/schedule/schedule.h"
 
 #include <stdlib.h>
 
-/* Number of floats or bytes, and whether a sum or product overflowed. */
+/* A number of floats or bytes, and whether its computation overflowed. */
 struct count {
   uint64_t value;
   bool overflow;
@@ -24,7 +24,7 @@ static struct count add(struct count a, struct count b)
   return a;
 }
 
-/* w * h * c */
+/* Number of elements: height * width * channels. */
 static struct count volume(struct mafat_span y, struct mafat_span x, int channels)
 {
   struct count pixels = {(uint64_t)mafat_span_size(y) * (uint64_t)mafat_span_size(x), false};
@@ -75,11 +75,11 @@ static bool consider(struct mafat_paper_group *g, const struct mafat_layer *l, i
 
 /* The plan as the paper runs it: every layer by itself, without Winograd. */
 struct plain {
-  struct mafat_plan plan; /* shallow copy with these algorithms, and `alone` as inner and outer */
+  struct mafat_plan plan; /* shallow copy; its algorithms, inner and outer are the lists below */
   enum mafat_algorithm *algorithms; /* [layer]: MAFAT_DIRECT */
-  int *alone;             /* [tensor]: -1, no fusion */
+  int *alone;             /* [tensor]: -1, which means no fusion; the plan's inner and outer */
   struct mafat_schedule *schedule;
-  struct mafat_box *boxes; /* [layer]: its box in a tile */
+  struct mafat_box *boxes; /* [layer]: box of the layer's output in the current tile */
 };
 
 /* Algorithm 1 of the paper, for one group; false on overflow. */

@@ -1,5 +1,5 @@
-/* Adds up the charge of a plan from its layout and the process footprint. Called by api/ and
- * search/common/front.c. Touches only its arguments. */
+/* Predicts the memory that a run is charged for (predict.h), as a sum over the plan's layout and
+ * the process footprint. Called by api/ and search/common/front.c. Touches only its arguments. */
 #include "predictor/cost/predict.h"
 
 #include "predictor/plan/boxes_room.h"
@@ -15,14 +15,14 @@ const char *mafat_tag_name(enum mafat_tag tag)
   return (unsigned)tag < MAFAT_N_TAGS ? names[tag] : "unknown";
 }
 
-/* Rounds up to whole pages; saturates. */
+/* Rounds bytes up to whole pages; returns SIZE_MAX or nearly that on overflow. */
 static size_t pages(size_t bytes)
 {
   return bytes > SIZE_MAX - MAFAT_PAGE ? SIZE_MAX
                                        : (bytes + MAFAT_PAGE - 1) / MAFAT_PAGE * MAFAT_PAGE;
 }
 
-/* Saturating sum: a plan larger than the address space never fits. */
+/* Returns a + b, or SIZE_MAX on overflow: a plan larger than the address space never fits. */
 static size_t plus(size_t a, size_t b)
 {
   size_t sum;

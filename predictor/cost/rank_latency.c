@@ -14,7 +14,7 @@ struct runner {
   struct mafat_work_context context;
   struct mafat_step step; /* next step, if has_step */
   bool has_step;
-  double speed;        /* relative to the calibrated machine */
+  double speed;        /* of the rank's machine, relative to the calibrated one */
   /* the rank's current time and the end of its last transmission, in nanoseconds */
   double now, sending;
   struct mafat_rank_costs *costs;
@@ -25,7 +25,7 @@ struct rank_walk {
   const struct mafat_calibration *calibration;
   const struct mafat_rank_wire *wire;
   struct runner *runners;
-  double *there; /* [message]: time of arrival in nanoseconds; negative: not sent yet */
+  double *there; /* [message]: arrival of the message in nanoseconds; negative: not sent yet */
   int n_ranks;
 };
 

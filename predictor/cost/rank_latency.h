@@ -16,7 +16,7 @@ struct mafat_rank_costs {
   size_t arena_bytes, kept_bytes;
   uint64_t sent_bytes, received_bytes;
   int n_messages; /* messages sent */
-  double compute_ms, waiting_ms, total_ms; /* total_ms: end of its last step */
+  double compute_ms, waiting_ms, total_ms; /* total_ms: end of the rank's last step */
 };
 
 /* Fills costs[n_ranks], from the plans and layouts of ranks 0, 1, ... speeds[n_ranks]: each rank's

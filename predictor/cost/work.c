@@ -40,7 +40,7 @@ void mafat_work_add_step(struct mafat_work_context *context, const struct mafat_
                                .n = work->n};
     pooled = mafat_fusion_pools(context->plan, context->network, link->layer);
     mafat_count(&c, MAFAT_TERM_STEP, 1);
-    /* A Winograd transform is work of the innermost layer only. */
+    /* A step that is only a Winograd transform (not COMPUTE) is work of the innermost layer. */
     if (step->kind == MAFAT_STEP_COMPUTE || c.inner < 0) mafat_predictor_kind(l->type)->count(&c);
   }
 }

@@ -18,15 +18,15 @@ static double other_elements(const struct mafat_counting *c)
   return elements;
 }
 
-/* Cost of one pass over the outputs, in copied floats. Vectors are blended in runs as long as a row
- * of a block, and each run has a fixed cost. */
+/* Cost of one pass over the outputs, in copied floats. Each row of a channel block is blended by
+ * one loop over vectors, which has a fixed cost. */
 static double blended(const struct mafat_counting *c)
 {
   return mafat_counting_outputs(c) * (0.2 + 9.0 / mafat_span_size(c->box.x));
 }
 
-/* If a convolution is fused into the step, its outputs were just stored and are near; only the
- * other maps are read. */
+/* If a convolution is fused into the step, its outputs were just stored and are still in a cache,
+ * so only the other maps are read from memory. */
 static void count_blend(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;

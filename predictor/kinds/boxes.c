@@ -28,7 +28,7 @@ static void count_yolo(struct mafat_counting *c)
     count_pixels(c);
     return;
   }
-  /* Four values of each box (eight with sigmas) cost more than the logistic function. */
+  /* Four values of each box (the box itself) cost more than the logistic function. */
   mafat_count(c, MAFAT_TERM_CLASS_VALUES, outputs * 4 / (l->head.classes + l->head.coords + 1));
   mafat_count_rows(c, MAFAT_TERM_BOX_VALUES, outputs, bytes, bytes);
 }

@@ -7,7 +7,7 @@
 #include "network/network.h"
 
 /* True if a yolo layer (also Gaussian) is activated by whole rows of a channel block; false: pixel
- * by pixel. Whole rows need an input whose channels start at a block. */
+ * by pixel. Whole rows need an input whose channels start at the beginning of a channel block. */
 static inline bool mafat_boxes_run_by_rows(const struct mafat_layer *yolo)
 {
   return !yolo->head.new_coords && mafat_layer_sources(yolo)->n == 1 &&

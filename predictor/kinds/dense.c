@@ -5,7 +5,8 @@
 #include "predictor/plan/packing.h"
 #include "predictor/schedule/scratch.h"
 
-/* A connected layer is computed as a 1x1 convolution of one pixel with one long block slice. */
+/* A connected layer is computed as a 1x1 convolution of one pixel, whose channels are all inputs in
+ * one contiguous list, as if they were a single block slice. */
 static bool plan_connected(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
   s->n_block_slices = s->rows_per_call = s->in_rows = 1;

@@ -5,8 +5,9 @@
 #include "predictor/plan/packing.h"
 #include "predictor/schedule/scratch.h"
 
-/* Scratch: tables for one row of outputs, and a panel of the second map. The panel has as many
- * channels as one kernel call sums; for integers all channels, each block slice padded to quads. */
+/* Scratch: tables for one row of outputs, and a panel of the second map. A panel of floats has as
+ * many channels as one kernel call sums. A panel of integers has all channels, each block slice
+ * padded to a multiple of MAFAT_QUAD. */
 static bool plan_matmul(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
   const struct mafat_layer *l = &r->network->layers[r->layer];
@@ -20,7 +21,7 @@ static bool plan_matmul(const struct mafat_scratch_request *r, struct mafat_scra
                                        (size_t)channels * MAFAT_PANEL);
 }
 
-enum { BYTES_AT_ONCE = 8 }; /* quantized values packed in the time of a float */
+enum { BYTES_AT_ONCE = 8 }; /* quantized values that are packed in the time of one float */
 
 /* A matmul is computed as a 1x1 convolution of one row at a time. Its weights, the second map, are
  * packed again for every row. */

@@ -6,8 +6,8 @@
 
 enum {
   /* costs in gathered floats */
-  PASSES = 3,         /* of a value, which is gathered, summed and scattered */
-  EXPONENTIAL = 3,    /* of a value's exponential, if the layer needs it */
+  PASSES = 3,         /* for each value: it is gathered, summed and scattered */
+  EXPONENTIAL = 3,    /* for each value's exponential, if the layer needs it */
   PIXEL = 8           /* fixed cost of each pixel */
 };
 

@@ -23,8 +23,8 @@ static double sum_up_to(double limit, double first, double stride, struct mafat_
 }
 
 /* Sum, over the outputs `out` along an axis, of the taps that are inside the map (`extent` rows or
- * columns). In closed form unless the window is dilated: planning calls it for each step, and a
- * loop over wide maps would be slow. */
+ * columns). Computed without a loop over the outputs unless the window is dilated: planning calls
+ * this for each step, and a loop over wide maps would be slow. */
 static double taps_inside(struct mafat_taps t, struct mafat_span out, int extent)
 {
   double taps = 0, n = mafat_span_size(out);
@@ -44,7 +44,7 @@ static double taps_inside(struct mafat_taps t, struct mafat_span out, int extent
 static void count_pool(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;
-  if (c->inner >= 0) return; /* the convolution inside counts its pooling */
+  if (c->inner >= 0) return; /* a convolution that is fused into the pool counts it */
   double channels = mafat_span_size(c->filters);
   mafat_count_rows(c, MAFAT_TERM_POOL_TAPS,
                    taps_inside(l->window.y, c->box.y, l->in.h) *

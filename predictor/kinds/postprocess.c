@@ -19,7 +19,8 @@ static bool plan_postprocess(const struct mafat_scratch_request *r, struct mafat
                               KEPT_BYTES);
 }
 
-/* Each score is read at an arbitrary position; few anchors need sorting. */
+/* Each score is read at an arbitrary position. Sorting is not counted, as few anchors are
+ * sorted. */
 static void count_postprocess(struct mafat_counting *c)
 {
   mafat_count(c, MAFAT_TERM_GATHERED,

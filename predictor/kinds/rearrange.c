@@ -7,7 +7,7 @@
  * channel. */
 enum { WHOLE = 4 };
 
-/* Largest number of columns that a part copies consecutively. */
+/* Largest number of output columns that the part's innermost loop over columns copies. */
 static int columns_of(const struct mafat_part *p)
 {
   struct mafat_span atoms = mafat_part_atoms(p, MAFAT_AXIS_W);
@@ -17,10 +17,10 @@ static int columns_of(const struct mafat_part *p)
   return most;
 }
 
-/* Cost of a part, in gathered elements; measured. Runs of two or three channels cost more than
- * single channels: for single channels, an address is computed once for all columns, and several
- * columns are copied at a time. A step of two channels is cheaper, because shuffles extract
- * them. */
+/* Cost of a part whose runs are shorter than WHOLE, in gathered elements; measured. Runs of two or
+ * three channels cost more than single channels: for single channels, an address is computed once
+ * for all columns, and several columns are copied at a time. A part that reads every second channel
+ * is cheaper, because vector shuffles pick these channels. */
 static double picks_of(const struct mafat_part *p)
 {
   if (mafat_part_run(p) > 1) return (double)mafat_part_elements(p) * (1.5 + 20.0 / columns_of(p));

@@ -7,8 +7,8 @@
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 
-/* Counts the work of copying the step's output `times` times. Runs of channels cost as much
- * as a copied map; other elements are gathered one by one. */
+/* Counts the work of copying the step's output `times` times. Elements in long runs of channels
+ * cost as much as those of a copied map; other elements are gathered one by one. */
 void mafat_count_rearranged(struct mafat_counting *c, const struct mafat_rearrange *r,
                             double times);
 

@@ -10,7 +10,7 @@ static bool plan_reduce(const struct mafat_scratch_request *r, struct mafat_scra
   return !r->network->layers[r->layer].reduce->channels || mafat_scratch_plan_lanes(r, s);
 }
 
-/* Reductions over channels gather them first, which costs two more passes. */
+/* A reduction over channels first gathers the channels, which costs two more passes. */
 static void count_reduce(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;

@@ -5,7 +5,7 @@
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 
-/* Costs of an output relative to a copy. */
+/* Cost of an output element, relative to copying it. */
 static const double MEANS = 1.5; /* linear: three means of two pixels each */
 static const double SUMS = 6;    /* cubic: five sums of four products */
 

@@ -2,8 +2,8 @@
  * kinds.c. Allocates nothing. */
 #include "predictor/kinds/rearrange.h"
 
-/* A step covers the first output's pixels; all outputs together have all / first times as many
- * elements. */
+/* A step's box has pixels of the first output. So its work is multiplied by the elements of all
+ * outputs (`all`), divided by the elements of the first output (`first`). */
 static void count_split(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;

@@ -20,7 +20,7 @@ static bool plan_topk(const struct mafat_scratch_request *r, struct mafat_scratc
                               (size_t)r->network->layers[r->layer].topk.k, KEPT_BYTES);
 }
 
-/* All elements are read; kept ones are sorted. */
+/* All elements are read; the kept elements are sorted by a heap. */
 static void count_topk(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;
