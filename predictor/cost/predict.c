@@ -15,7 +15,7 @@ const char *mafat_tag_name(enum mafat_tag tag)
   return (unsigned)tag < MAFAT_N_TAGS ? names[tag] : "unknown";
 }
 
-/* Rounds bytes up to whole pages; returns SIZE_MAX or nearly that on overflow. */
+/* Rounds bytes up to whole pages; returns SIZE_MAX if that would overflow. */
 static size_t pages(size_t bytes)
 {
   return bytes > SIZE_MAX - MAFAT_PAGE ? SIZE_MAX

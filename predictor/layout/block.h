@@ -13,7 +13,7 @@ struct mafat_block {
   size_t offset;   /* result, in bytes */
 };
 
-/* True if both are alive at some time. */
+/* True if there is a time at which both blocks are alive. */
 static inline bool mafat_blocks_meet(const struct mafat_block *a, const struct mafat_block *b)
 {
   return a->first <= b->last && b->first <= a->last;

@@ -1,6 +1,6 @@
 /* Frees a layout, and adds up the bytes of a tensor's buffers. Called by api/, search/,
- * predictor/layout, predictor/planning, predictor/transfers and runner/calibrate. Frees into the
- * layout's heap. */
+ * predictor/layout, predictor/planning, predictor/transfers and runner/calibrate. A layout's memory
+ * goes back to the heap that it came from. */
 #include "predictor/layout/layout.h"
 
 #include "base/part.h"

@@ -5,10 +5,10 @@
 #include "base/heap.h"
 #include "predictor/layout/block.h"
 
-/* Searches for an arena of n blocks smaller than *total bytes. Stops at an arena not larger than
- * `bound`, or after about `placements` placed blocks. If it finds a smaller arena, updates *total
- * and the blocks' offsets. Deterministic. Working memory comes from `heap`. Returns MAFAT_ENOMEM if
- * out of memory. */
+/* Places n blocks; searches for an arena smaller than *total bytes. Stops at an arena of at most
+ * `bound` bytes, or after blocks were placed about `placements` times. If it finds a smaller arena,
+ * updates *total and the blocks' offsets. Deterministic. Working memory comes from `heap`. Returns
+ * MAFAT_ENOMEM if out of memory. */
 int mafat_offsets_assign_skyline(struct mafat_block *blocks, int n, size_t bound, size_t *total,
                                  long placements, struct mafat_heap *heap);
 

@@ -1,4 +1,4 @@
-/* Computes the memory for detected boxes. Called by predictor/layout/maker.c,
+/* Computes the size of the memory for detected boxes. Called by predictor/layout/maker.c,
  * predictor/cost/predict.c and runner/detect/suppress.c. Touches only its arguments. */
 #include "predictor/plan/boxes_room.h"
 

@@ -4,7 +4,8 @@
 #include "predictor/plan/usage.h"
 
 /* Notes that layer `reader` reads the tensor; reader plan->n_layers: the tensor is an output of the
- * network. The layer that makes the tensor is needed then, whichever of its outputs this is. */
+ * network. The layer that makes the tensor is then needed, also if the tensor is not its first
+ * output. */
 static void note_read(const struct mafat_network *n, const struct mafat_plan *plan,
                       struct mafat_usage *usage, int tensor, int reader)
 {

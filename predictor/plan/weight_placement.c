@@ -9,7 +9,7 @@
 #include "predictor/plan/packing.h"
 #include "predictor/plan/winograd.h"
 
-/* True if a step can compute some of the layer's filters with the weights of these filters only. */
+/* True if a step can compute some of the layer's filters with only these filters' weights. */
 static bool is_divisible(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
   enum mafat_cut_kind cut = mafat_plan_group(plan, layer)->cut.kind;
@@ -19,9 +19,9 @@ static bool is_divisible(const struct mafat_plan *plan, const struct mafat_netwo
   return mafat_layer_is_ungrouped(l) && cut != MAFAT_CUT_GRID;
 }
 
-/* Most bytes of packed weights with which a layer of a streaming group is loaded instead. A group
- * by rows would stream a layer's weights again for each of its steps; if they are small, they are
- * read once and stay. */
+/* In a group that streams weights, layers whose packed weights have at most this many bytes are
+ * loaded instead: their weights are read once and stay. A group by rows would stream the weights
+ * again for each step of the layer. */
 static size_t small_bytes(const struct mafat_group *g, const struct mafat_plan_options *options)
 {
   if (g->weights.loaded_kb) return (size_t)g->weights.loaded_kb << 10;
@@ -49,7 +49,7 @@ int mafat_weight_placement_find(struct mafat_plan *plan, const struct mafat_netw
                      is_read_by_filters(plan, n, l);
     if (!mafat_layer_has_weights(&n->layers[l]) || mafat_plan_must_keep(options, &n->layers[l]))
       continue;
-    /* Only from packed files can some channels of a filter be read. From other files, whole filters
+    /* In packed files, some channels of a filter can be read alone. From other files, whole filters
      * would be read again for each part of the channels. */
     if (mafat_parts_sum(plan, l) && !plan->packed) divisible = false;
     bool loaded = !divisible || mafat_packed_layer_bytes(&n->layers[l]) <= small_bytes(g, options);

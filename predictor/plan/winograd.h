@@ -10,15 +10,15 @@
 
 /* True for a 3x3 convolution of stride 1 without groups that sums floats. */
 bool mafat_winograd_applies(const struct mafat_layer *l);
-/* Returns the algorithm that is expected to be fastest, which MAFAT_AUTO stands for. It depends on
- * the layer's shape alone, so it is the same on every machine. */
+/* Returns the algorithm that is expected to be fastest; MAFAT_AUTO stands for it. The result
+ * depends on the layer's shape alone, so it is the same on every machine. */
 enum mafat_algorithm mafat_winograd_fastest(const struct mafat_layer *l);
 
 /* Returns the tile sizes of an algorithm; NULL for MAFAT_DIRECT. */
 const struct mafat_winograd *mafat_winograd_of(enum mafat_algorithm algorithm);
 
-/* Winograd tile sizes of the innermost layer of a step of `layer` (mafat_plan_reader). NULL: that
- * layer is computed directly or is no convolution. */
+/* Returns the Winograd tile sizes of the innermost layer in the steps of `layer`, which is found by
+ * mafat_plan_reader. NULL: the innermost layer is computed directly or is no convolution. */
 static inline const struct mafat_winograd *mafat_plan_winograd(const struct mafat_plan *plan,
                                                                int layer)
 {

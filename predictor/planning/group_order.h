@@ -6,10 +6,11 @@
 #include "predictor/plan/plan.h"
 #include "transform/op_schedule_memo.h"
 
-/* Replaces the default order (plan->order, plan->position) of each group that is neither by rows
- * nor split by an order of method plan->op_order. Fused layers stay together. `place`: outputs will
- * reuse dead buffers (planning/in_place.h). `memo`: cache of orders found before, or NULL. Call
- * after the default order and weight placement are found. MAFAT_ENOMEM. */
+/* In each group that is neither by rows nor split, replaces the default order (plan->order,
+ * plan->position) by the order that the method plan->op_order finds. Fused layers stay together.
+ * place: true if outputs will reuse dead buffers (planning/in_place.h). memo: cache of orders that
+ * earlier calls found, or NULL. Call after the default order and weight placement are found.
+ * Returns MAFAT_OK or MAFAT_ENOMEM. */
 int mafat_group_order_sort(struct mafat_plan *plan, const struct mafat_network *n, bool place,
                            struct mafat_op_schedule_memo *memo);
 

@@ -6,7 +6,7 @@
 
 #include "predictor/plan/plan.h"
 
-/* Network and options to which a spec is applied. */
+/* Network, number of layers and options to which a spec is applied. */
 struct mafat_ground {
   const struct mafat_network *network;
   int n_layers; /* only the first n_layers layers of the network run */

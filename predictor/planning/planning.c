@@ -62,7 +62,7 @@ static bool wants_balance(const struct mafat_plan *plan)
   return false;
 }
 
-/* Replaces the plan by one with balanced boundaries. */
+/* Replaces the plan by one whose balanced grids have their final boundaries. */
 static int balance(struct mafat_plan **plan, const struct mafat_ground *ground,
                    struct mafat_diagnostic *d)
 {
@@ -83,8 +83,8 @@ static int make(struct mafat_plan **out, const struct mafat_spec *spec,
   return code == MAFAT_OK && wants_balance(*out) ? balance(out, ground, d) : code;
 }
 
-/* Checks the numbers of layers and threads. If no options are given, fills `defaults` and uses
- * them. */
+/* Checks the numbers of layers and threads. Fills `defaults`; if ground->options is NULL, lets it
+ * point to `defaults`. */
 static int check_ground(struct mafat_ground *ground, struct mafat_plan_options *defaults,
                         struct mafat_diagnostic *d)
 {

@@ -1,6 +1,6 @@
 /* Evaluates the formulas of schemes.h. Called by search/ranks/ and api/rank_dry_run.c. Allocates
  * the list of layers, which the caller closes; other functions touch only their arguments. Numbers
- * in parentheses are those of the formulas in the thesis that schemes.h names. */
+ * in parentheses are the numbers of formulas in the thesis that schemes.h names. */
 #include "predictor/ranks/schemes.h"
 
 #include "predictor/plan/packing.h"

@@ -8,7 +8,7 @@ struct placer {
   const struct mafat_network *network;
   struct mafat_layer_part *list; /* the new list */
   int n;
-  int *done;                     /* [input]: number of its partition buffers in the list so far */
+  int *done; /* [input]: number of its partition buffers whose parts are in the list */
 };
 
 static bool reads_input_partition(const struct placer *p, int layer)
@@ -20,8 +20,8 @@ static bool reads_input_partition(const struct placer *p, int layer)
   return false;
 }
 
-/* Appends the parts that read the partition buffers of an input, up to number buffer_index, unless
- * they are in the list already. */
+/* Appends the parts that read partition buffers 0 to buffer_index of an input, without those that
+ * are in the list already. */
 static void read_until(struct placer *p, int input, int buffer_index)
 {
   struct mafat_shape shape = mafat_network_tensor_shape(p->network, input);
@@ -33,7 +33,7 @@ static void read_until(struct placer *p, int input, int buffer_index)
   }
 }
 
-/* Appends a part; before it, the parts that read its inputs. */
+/* Appends the parts that read the network inputs that this part needs, then the part itself. */
 static void place_part(struct placer *p, const struct mafat_layer_part *part)
 {
   if (reads_input_partition(p, part->layer)) {

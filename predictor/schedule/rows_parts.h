@@ -6,9 +6,9 @@
 #include "predictor/plan/partition.h"
 #include "predictor/plan/plan.h"
 
-/* Appends the steps of all such groups to *recorded. Call after the plan's order is found and
- * before mafat_parts_find. The list is in the plan's heap. The caller frees it, even after
- * MAFAT_ENOMEM. */
+/* Appends the steps of all groups by rows with partition buffers to *recorded. Call after the
+ * plan's order is found and before mafat_parts_find. The list is in the plan's heap. The caller
+ * frees it, even after MAFAT_ENOMEM. */
 int mafat_rows_parts_walk(struct mafat_recorded_parts *recorded, const struct mafat_plan *plan,
                           const struct mafat_network *n);
 

@@ -32,7 +32,7 @@ static struct mafat_step whole_step(const struct mafat_schedule *s, int layer)
   return mafat_schedule_step(s, layer, map, map);
 }
 
-/* Step in which a reader processes the current panel. */
+/* Returns the step in which a reader of the panel's convolution processes this panel. */
 static struct mafat_step take_panel(const struct mafat_schedule *s, int reader,
                                     struct mafat_span panel)
 {
@@ -42,7 +42,7 @@ static struct mafat_step take_panel(const struct mafat_schedule *s, int reader,
   return step;
 }
 
-/* Returns the step of the next reader of the current panel; false after the last. */
+/* Sets *step to the step of the next reader of the current panel. Returns false after the last. */
 static bool next_reader(struct mafat_schedule *s, int producer, struct mafat_step *step)
 {
   struct panels *p = s->states[MAFAT_CUT_PANELS];
@@ -57,7 +57,7 @@ static bool next_reader(struct mafat_schedule *s, int producer, struct mafat_ste
   return false;
 }
 
-/* Returns the next part of the divided layer; false after the last. */
+/* Sets *step to the next part of the divided layer. Returns false after the last. */
 static bool next_part(struct mafat_schedule *s, int layer, struct mafat_step *step)
 {
   struct panels *p = s->states[MAFAT_CUT_PANELS];

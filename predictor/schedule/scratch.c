@@ -49,7 +49,8 @@ bool mafat_scratch_append_widened(struct mafat_scratch *s, size_t floats)
 
 bool mafat_scratch_plan_lanes(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
-  if (mafat_network_in_type(r->network, r->layer) != MAFAT_F32) /* bytes of one pixel */
+  /* integers: room for all channels of one pixel, a byte each */
+  if (mafat_network_in_type(r->network, r->layer) != MAFAT_F32)
     return mafat_scratch_append(&s->slot_bytes, &s->pixel_offset,
                                 (size_t)r->network->layers[r->layer].in.c, 1);
   int channels = r->network->layers[r->layer].in.c;

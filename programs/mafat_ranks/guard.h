@@ -8,8 +8,8 @@
 /* Forks; called before MPI is initialized. Returns in the child only, or if fork fails. */
 void mafat_guard_begin(void);
 
-/* This rank's number, from mpirun's environment variables, so that it is known before MPI is
- * initialized. */
+/* Returns this rank's number, also before MPI is initialized: it is read from environment variables
+ * that mpirun sets. */
 int mafat_guard_rank(void);
 const char *mafat_guard_host(void);
 

@@ -1,5 +1,6 @@
-/* Runs the thread that keeps messages going and detects lost ranks. Started by mpi_link.c. Sends
- * messages to the next rank; ends all ranks if one is lost. */
+/* Implements the watch thread, which keeps messages moving and detects lost ranks (mpi_watch.h).
+ * Called by mpi_link.c. Starts the thread and allocates its state, which mafat_mpi_watch_close
+ * frees; sends messages to the next rank; ends all ranks if one is lost. */
 #include "programs/mafat_ranks/mpi_watch.h"
 
 #include "programs/mafat_ranks/guard.h"
@@ -19,13 +20,18 @@ struct mafat_mpi_watch {
   MPI_Comm comm; /* only for the messages of this thread */
   int rank, n_ranks, before, after; /* before, after: neighbours in the ring */
   char host[HOST]; /* host of rank `before` */
+  /* too_long_ms: timeout, 0: none; beat_ms: interval between messages to the next rank */
   double too_long_ms, beat_ms;
   clockid_t work; /* clock of the CPU time of the thread that opened the watch */
   pthread_t thread;
+  /* done: the thread has to end; rests: the watched thread waits for other ranks */
   atomic_bool done, rests;
 };
 
-/* Waiting times in milliseconds. Time in which this process was stopped does not count. */
+/* In milliseconds. silent_ms: time since the previous rank was heard; stuck_ms: time in which the
+ * watched thread made no progress. Neither counts time in which this process was stopped (SIGSTOP).
+ * last_ms: clock at the last judge(); beaten_ms: clock at the last beat(); worked_ms: CPU time of
+ * the watched thread at the last judge(). */
 struct waiting {
   double silent_ms, stuck_ms, last_ms, beaten_ms, worked_ms;
 };
@@ -48,8 +54,9 @@ static void end_all(struct mafat_mpi_watch *w, int rank, const char *host, const
   MPI_Abort(MPI_COMM_WORLD, EXIT_RUNNING);
 }
 
-/* Receives all pending messages of the previous rank. *heard: there were some. True: the last was a
- * goodbye. The calls also let MPI make progress with messages of other threads. */
+/* Receives all pending messages of the previous rank; sets *heard if there were any. Returns true
+ * if the last one was a goodbye. The calls also let MPI make progress with messages of other
+ * threads. */
 static bool hear(const struct mafat_mpi_watch *w, bool *heard)
 {
   int there = 1, what = BEAT;

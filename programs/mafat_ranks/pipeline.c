@@ -13,8 +13,8 @@
 struct begun {
   const char *path;
   double at_ms, image_ms;
-  bool failed; /* its results are not reported */
-  struct mafat_process_facts before;
+  bool failed; /* begin() failed: there are no results to report */
+  struct mafat_process_facts before; /* facts when the picture was begun */
 };
 
 struct picture_pipeline {

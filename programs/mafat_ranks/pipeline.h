@@ -5,11 +5,11 @@
 
 struct mafat_session;
 
-/* Runs all pictures of the command line. Prints results in their order, then the number of pictures
- * and the time. Returns an exit status. */
+/* Runs all pictures of the command line. Prints the results in the order of the pictures, then the
+ * number of pictures and the time. Returns an exit status. */
 int mafat_pipeline_run(struct mafat_session *s);
 
-/* Option that cannot be combined with --pipeline; NULL: none. */
+/* Returns a message that names an option that cannot be combined with --pipeline; NULL: none. */
 const char *mafat_pipeline_refuses(const struct mafat_session *s);
 
 #endif

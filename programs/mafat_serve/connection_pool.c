@@ -1,5 +1,5 @@
 /* Counts connections and answers, and writes the counters as metrics. Called by connection.c and
- * server.c. Writes to the file of a connection's body. */
+ * server.c. The metrics are written to the file that held the request's body. */
 #include "programs/mafat_serve/connection_pool.h"
 
 #include "programs/mafat_serve/work.h"

@@ -1,4 +1,4 @@
-/* Passes jobs between the thread of connections and the one that computes. Called by
+/* Passes jobs between the thread of connections and the thread that computes. Called by
  * connection.c, connection_pool.c, mafat_serve.c, server.c and work.c. Locks a mutex; opens an
  * eventfd; cancels the model's run. */
 #include "programs/mafat_serve/job_queue.h"
@@ -9,8 +9,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Costs of a job, in pixels to decode: JOB_COST for the network and all else that every job does;
- * ORDINARY_COST is the highest cost of an ordinary picture. */
+/* Costs, in pixels to decode. JOB_COST: what every job costs besides decoding (the network and all
+ * else). ORDINARY_COST: highest cost of an ordinary picture. */
 enum { JOB_COST = 1 << 20, ORDINARY_COST = 2 << 20 };
 
 bool mafat_job_queue_open(struct mafat_job_queue *job_queue)
@@ -122,7 +122,7 @@ void mafat_job_queue_end(struct mafat_job_queue *job_queue)
   pthread_mutex_unlock(&job_queue->lock);
 }
 
-/* Index of the job to take next. */
+/* Returns the index of the job to take next. */
 static int find_first(const struct mafat_job_queue *job_queue)
 {
   int first = 0;
@@ -131,7 +131,7 @@ static int find_first(const struct mafat_job_queue *job_queue)
   return first;
 }
 
-/* Starts the next job. The lock is held. */
+/* Starts the next job. The caller holds the lock. */
 static void start(struct mafat_job_queue *job_queue)
 {
   const int first = find_first(job_queue);

@@ -16,9 +16,10 @@ enum { MAFAT_LISTENERS_QUEUE = 8 << 10 };
 struct mafat_listeners {
   int fds[MAFAT_SANDBOX_LISTENERS]; /* (n) non-blocking sockets */
   int n;
-  char names[MAFAT_SANDBOX_LISTENERS][120]; /* (n) "http://127.0.0.1:8080/", with the port that was
-                                               found; "unix:/run/mafat" */
-  bool local; /* only this machine can reach them */
+  /* (n) such as "unix:/run/mafat" or "http://127.0.0.1:8080/"; if port 0 was given, it has the port
+   * that the kernel chose */
+  char names[MAFAT_SANDBOX_LISTENERS][120];
+  bool local; /* only this machine can reach the listeners */
 };
 
 /* Adds a listener at "127.0.0.1:8080", "[::1]:0", "localhost:8080" or "unix:/run/mafat". A stale

@@ -7,7 +7,8 @@
 extern const char mafat_page[];
 size_t mafat_page_bytes(void);
 
-/* Content type, and a security policy by which the page connects to this server only. */
+/* Value of the header Content-Type, and after it the header Content-Security-Policy, by which the
+ * page connects to this server only. */
 extern const char mafat_page_type[];
 
 #endif

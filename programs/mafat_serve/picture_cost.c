@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PIECE = 4096, OVERLAP = 16 }; /* bytes; of a marker, fewer than OVERLAP are read */
+enum { PIECE = 4096, OVERLAP = 16 }; /* bytes; at most OVERLAP bytes of a marker are read */
 
 static double product_of_16(const unsigned char *p)
 {
@@ -25,7 +25,7 @@ static bool is_frame(unsigned char marker)
 }
 
 struct jpeg_cost {
-  double pixels; /* of the largest frame; embedded thumbnails have smaller ones */
+  double pixels; /* of the largest frame: embedded thumbnails are smaller frames */
   double scans;
 };
 
@@ -41,8 +41,8 @@ static void add_markers(struct jpeg_cost *cost, const unsigned char *p, size_t n
   }
 }
 
-/* Pictures of more work are refused (runner/image). Without a limit, a header of a few bytes could
- * make the sums of costs so large that ordinary costs vanish in rounding. */
+/* runner/image refuses pictures that cost more than this limit. Without it, a header of a few bytes
+ * could make the sums of costs so large that ordinary costs vanish in rounding. */
 static double limited(double cost)
 {
   static const double most = 32.0 * (1 << 30);

@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-/* Returns pixels times scans for a JPEG, pixels for a PNG, at most 2^35, and the file's bytes
- * otherwise. A wrong estimate changes only the order in which pictures run. */
+/* Returns pixels times scans for a JPEG and pixels for a PNG, each at most 2^35; for other files,
+ * the number of bytes. A wrong estimate changes only the order in which pictures run. */
 double mafat_picture_cost(int fd, size_t bytes);
 
 #endif

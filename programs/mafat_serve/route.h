@@ -1,5 +1,5 @@
-/* Determines what a request asks for, and whether the caller may. Performs nothing itself. Included
- * by connection.c. */
+/* Determines what a request asks for, and whether its sender may have that. Touches only its
+ * arguments. Included by connection.c. */
 #ifndef MAFAT_PROGRAM_SERVE_ROUTE_H
 #define MAFAT_PROGRAM_SERVE_ROUTE_H
 
@@ -21,12 +21,12 @@ enum mafat_route_kind {
 struct mafat_route {
   enum mafat_route_kind kind;
   int status;        /* HTTP status of a refusal */
-  const char *wrong; /* reason of a refusal, one line */
+  const char *wrong; /* text of a refusal: what is wrong, in one line */
   const char *allow; /* allowed methods for status 405; else NULL */
   /* Parameters of a job. */
   enum mafat_job_kind job;
   struct mafat_job_frame frame;
-  bool form; /* the body's type is that of a form, as curl -d sends it */
+  bool form; /* the body is sent as a form, which curl -d does by default */
   float thresh, nms;
   size_t memory_bytes;
 };

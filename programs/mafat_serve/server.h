@@ -1,7 +1,7 @@
-/* Thread of connections: accepts them, and continues each when it is ready. If new
+/* The thread of connections: accepts connections, and continues each when it is ready. If new
  * clients wait, it closes connections: first those that have sent no whole request, oldest first,
- * then those that have been answered, then stalled ones. Starts a thread; allocates nothing.
- * Included by mafat_serve.c. */
+ * then those that have been answered, then stalled ones. Starts the thread, and creates files for
+ * bodies of requests; allocates no heap. Included by mafat_serve.c. */
 #ifndef MAFAT_PROGRAM_SERVE_SERVER_H
 #define MAFAT_PROGRAM_SERVE_SERVER_H
 
@@ -15,7 +15,7 @@
 struct mafat_server {
   struct mafat_connection_pool pool;
   struct mafat_listeners listeners;
-  double pauses_until_ms; /* no connection is accepted before, as descriptors ran out */
+  double pauses_until_ms; /* until then none is accepted, because descriptors ran out */
   double emptied_ms;      /* last time at which no new connection was waiting */
   struct mafat_model *model; /* model whose late runs are canceled; set before the start */
   double usual_ms;           /* predicted milliseconds of the model's layers */

@@ -1,5 +1,5 @@
 /* Reads the token from a file or the environment. Called by mafat_serve.c at its start. Opens the
- * file; overwrites and unsets the variable. */
+ * file; overwrites and unsets the environment variable. */
 #include "programs/mafat_serve/token.h"
 
 #include <errno.h>
@@ -43,7 +43,8 @@ static int read_file(char token[MAFAT_TOKEN_ROOM], const char *path, struct mafa
   return code;
 }
 
-/* Overwrites and unsets the variable: other processes can read /proc/PID/environ. */
+/* Overwrites the value, because other processes can read /proc/PID/environ; then unsets the
+ * variable. */
 static void wipe(char *value, const char *variable)
 {
   memset(value, 0, strlen(value));

@@ -1,5 +1,5 @@
-/* Secret that callers must send. Opens the token file; allocates nothing. Included by
- * mafat_serve.c. */
+/* Reads the token, a secret that clients must send in each request. Opens the token file, or
+ * overwrites and unsets the environment variable; allocates nothing. Included by mafat_serve.c. */
 #ifndef MAFAT_PROGRAM_SERVE_TOKEN_H
 #define MAFAT_PROGRAM_SERVE_TOKEN_H
 

@@ -1,6 +1,6 @@
-/* Thread that computes: takes jobs from the job queue, one at a time, runs the model, and writes
- * the answer where the request's body was. Allocates. Included by connection_pool.c and
- * mafat_serve.c. */
+/* The thread that computes: takes jobs from the job queue, one at a time, runs the model, and
+ * writes the answer to the file that held the request's body. Allocates and frees memory for
+ * reports of plans. Included by connection_pool.c and mafat_serve.c. */
 #ifndef MAFAT_PROGRAM_SERVE_WORK_H
 #define MAFAT_PROGRAM_SERVE_WORK_H
 
@@ -13,14 +13,15 @@ struct mafat_job_worker {
   struct mafat_session *session;    /* with an open model */
   const struct mafat_dry_run *dry_run;  /* of the same model */
   struct mafat_job_queue *job_queue;
-  size_t capacity_bytes,
-      server_bytes; /* capacity: bytes for bodies of requests; server: its part of the reserve */
+  size_t capacity_bytes, /* bytes for bodies of requests */
+      server_bytes;      /* bytes of the reserve that are for the server */
 };
 
 /* Runs jobs until the job queue ends. */
 void mafat_job_worker_run(const struct mafat_job_worker *work);
 
-/* Memory of an answer about a plan, besides the model: heap, and code that nothing else uses. */
+/* Memory for answering a request about a plan, besides that of the model: heap, and code that
+ * nothing else uses. */
 enum { MAFAT_WORK_PLAN_BYTES = 512 << 10 };
 
 /* Empties the body's file and opens a writer at its start, with `capacity` bytes. */

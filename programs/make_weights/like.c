@@ -11,10 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A range of floats in the file. New floats are uniform in [centre - spread, centre + spread]. */
+/* n floats from byte `at` of the file on. The new floats are uniform in [centre - spread, centre +
+ * spread]. */
 struct patch {
   uint64_t at, n;
-  bool as_they_were; /* keep the range of the old values */
+  bool as_they_were; /* centre and spread follow from the range of the old values */
   float centre, spread;
 };
 
@@ -56,7 +57,7 @@ static int by_place(const void *a, const void *b)
   return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Sorts the patches by offset. Keeps one patch of constants that several layers share. */
+/* Sorts the patches by offset. If several layers share constants, keeps one patch of these. */
 static void settle(struct patches *p)
 {
   size_t n = 0;
@@ -88,7 +89,7 @@ static int find_patches(struct patches *p, const struct mafat_network *n,
 
 /* ---- the copy ---- */
 
-enum { SOME = 16 << 10 };
+enum { SOME = 16 << 10 }; /* bytes that are read at a time */
 
 static int find_range(struct patch *p, struct mafat_model_file *from, struct mafat_diagnostic *d)
 {

@@ -1,4 +1,5 @@
-/* Writes random numbers to a file, with a progress bar. Called by make_weights.c and like.c. */
+/* Writes random numbers to an open file, with a progress bar on standard error. Called by
+ * make_weights.c and like.c. Allocates a buffer, which numbers_close frees. */
 #include "programs/make_weights/numbers.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@ static inline float next_random(uint64_t *state)
   return (float)(int32_t)(x * 0x2545f4914f6cdd1dULL >> 40) * 0x1p-23f - 1;
 }
 
-/* Maps any seed, also 0, to a state that is not 0 (mixing of splitmix64). */
+/* Maps any seed to a state that is not 0, even the seed 0 (the mixing function of splitmix64). */
 static uint64_t seed_state(uint64_t seed)
 {
   uint64_t z = seed + 0x9e3779b97f4a7c15ULL;

@@ -1,5 +1,5 @@
-/* Writes random numbers to a file, with a progress bar. For a seed they are the same on every
- * machine. Allocates a buffer. Included by like.c and make_weights.c. */
+/* Writes random numbers to a file, with a progress bar. A seed gives the same numbers on every
+ * machine. Allocates a buffer, which numbers_close frees. Included by like.c and make_weights.c. */
 #ifndef MAFAT_PROGRAMS_MAKE_WEIGHTS_NUMBERS_H
 #define MAFAT_PROGRAMS_MAKE_WEIGHTS_NUMBERS_H
 
@@ -9,16 +9,16 @@
 
 struct numbers_file {
   FILE *file; /* write errors are kept in it (ferror); the caller checks them at the end */
-  uint64_t state; /* of the random numbers */
+  uint64_t state; /* of the random number generator */
   float *buffer;  /* (BUFFER_FLOATS) */
-  size_t n;
-  uint64_t done, total; /* floats, for the progress bar */
+  size_t n;       /* floats in the buffer */
+  uint64_t done, total; /* floats written, and to write in all, for the progress bar */
 };
 
 /* total: number of floats that will be written, for the progress bar. Returns false if memory is
  * short. */
 bool numbers_open(struct numbers_file *w, FILE *file, uint64_t seed, uint64_t total, bool quiet);
-/* Writes buffered values, unless an earlier write failed. */
+/* Writes the buffered numbers and frees the buffer. */
 void numbers_close(struct numbers_file *w);
 
 /* Writes n random numbers, uniform in [centre - spread, centre + spread]. */

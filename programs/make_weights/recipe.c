@@ -1,4 +1,5 @@
-/* Computes the range of random weights for each layer. Called by make_weights.c and like.c. */
+/* Computes the range of random weights for each layer. Called by make_weights.c and like.c.
+ * Allocates the list of recipes, which the caller frees. */
 #include "programs/make_weights/recipe.h"
 
 #include "predictor/plan/packing.h"
@@ -34,7 +35,7 @@ static float wanted_energy(enum mafat_activation a)
   }
 }
 
-/* The tensor that `sources` consists of; -1: none, or several. */
+/* Returns the tensor if there is exactly one source, else -1. */
 static int sole_tensor(const struct mafat_sources *sources)
 {
   return mafat_sources_count(sources) == 1 ? sources->list[0].tensor : -1;
@@ -58,7 +59,7 @@ static void weigh(const struct mafat_layer *l, float in, struct recipe *r)
   r->energy = 1;
 }
 
-/* Mean square of a factor. Gates (sigmoids) are near 1/2. */
+/* Mean square of an operand that the layer multiplies by. Gates (sigmoids) are near 1/2. */
 static float factor_energy(const struct mafat_network *n, const struct mafat_operand *o,
                            const struct recipe *recipes)
 {
@@ -112,7 +113,7 @@ int make_recipes(struct recipe **out, const struct mafat_network *n, struct mafa
   struct recipe *recipes = calloc((size_t)mafat_network_n_tensors(n), sizeof *recipes);
   if (!recipes) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", n->path);
   for (int i = n->n_layers; i < mafat_network_n_operators(n); i++)
-    recipes[i].energy = 1.f / 3; /* of values spread over 0 ... 1 */
+    recipes[i].energy = 1.f / 3; /* mean square of values that are uniform in 0 ... 1 */
   for (int i = 0; i < n->n_layers; i++) {
     const struct mafat_layer *l = &n->layers[i];
     if (mafat_layer_blends(l) && l->n_operands > 1) tame_branch(n, i, recipes);
@@ -129,7 +130,7 @@ int make_recipes(struct recipe **out, const struct mafat_network *n, struct mafa
 struct aim aim_filter(const struct mafat_layer *head, int filter)
 {
   const struct mafat_head *h = &head->head;
-  if (h->side > 0) return (struct aim){.3f, 0}; /* outputs are no logits */
+  if (h->side > 0) return (struct aim){.3f, 0}; /* outputs are no logits, but values */
   bool softmax = h->softmax;
   int entry = filter % (h->coords + 1 + h->classes);
   if (entry < h->coords) return (struct aim){.5f, 0};

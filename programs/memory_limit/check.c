@@ -1,5 +1,5 @@
 /* Implements --check: prints what this machine can do and what is missing. Called by
- * memory_limit.c. */
+ * memory_limit.c. Reads /proc and cgroup files. */
 #include "programs/memory_limit/check.h"
 
 #include <libcgroup.h>
@@ -88,7 +88,7 @@ void check_machine(struct limit_check *c, const struct limit_group *g)
   c->cpuset = g->has_cpuset;
 }
 
-/* Lists programs and features that this machine could have but lacks. Returns their number. */
+/* Lists features that this machine could have but lacks. Returns their number. */
 static int find_missing(const struct limit_check *c, const char *missing[4])
 {
   int n = 0;

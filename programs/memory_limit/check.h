@@ -20,7 +20,7 @@ struct swap_area {
 
 struct limit_check {
   bool possible;  /* limits can be set here */
-  struct why why; /* the reason if not */
+  struct why why; /* reason, if limits cannot be set */
   char controllers[MAX_CONTROLLERS][32];
   int n_controllers;
   bool swap_accounting, peak, kill, cpuset;
@@ -31,6 +31,7 @@ struct limit_check {
 
 /* Examines the machine. g: a cgroup that was made as a trial; NULL: none could be made. */
 void check_machine(struct limit_check *c, const struct limit_group *g);
+/* Writes what check_machine found to fd. Returns false if fd cannot be written. */
 bool check_write(int fd, const struct limit_check *c, const struct limit_place *p,
                  enum format format);
 

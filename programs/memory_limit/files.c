@@ -1,4 +1,5 @@
-/* Evicts files from the page cache and opens output files. Called by memory_limit.c. */
+/* Evicts files from the page cache, opens and removes output files, and finds programs in PATH.
+ * Called by memory_limit.c. */
 #include "programs/memory_limit/files.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@
 
 enum { EVICT_TRIES = 50, EVICT_PAUSE_NS = 20000000 };
 
-/* Number of pages of the file in the page cache; -1: unknown. */
+/* Returns the number of the file's pages that are in the page cache; -1: unknown. */
 static long pages_cached(int fd, size_t bytes)
 {
   if (bytes == 0) return 0;

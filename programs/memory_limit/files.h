@@ -1,4 +1,5 @@
-/* Evicts files from the page cache, and opens output files. Included by memory_limit.c. */
+/* Evicts files from the page cache, opens and removes output files, and finds programs in PATH.
+ * Included by memory_limit.c. */
 #ifndef MAFAT_MEMORY_LIMIT_FILES_H
 #define MAFAT_MEMORY_LIMIT_FILES_H
 
@@ -21,7 +22,8 @@ struct output {
   bool made; /* output_open created the file */
 };
 
-/* Opens the file; path NULL: uses fd. */
+/* Opens the file for writing, without emptying it. path NULL: uses the open descriptor fd. Returns
+ * false with the reason. */
 bool output_open(struct output *output, const char *path, int fd, struct why *why);
 bool output_empty(struct output *output, struct why *why);
 /* Closes the file. keep false: removes it if output_open created it. */

@@ -1,4 +1,5 @@
-/* Forks the process that removes the cgroup if memory_limit is killed. Called by memory_limit.c. */
+/* Forks the process that ends the processes in the cgroup and removes it if memory_limit is killed
+ * (guard.h). Called by memory_limit.c. */
 #include "programs/memory_limit/guard.h"
 
 #include <errno.h>
@@ -10,13 +11,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Closes all files of the caller but `keep`: a reader of its pipes must not wait for the guard. */
+/* Points standard input, output and error to /dev/null, and closes all other descriptors but
+ * `keep`. Otherwise, the reader of a pipe that memory_limit writes would wait until the guard
+ * ends. */
 static void let_go(int keep)
 {
   int null = open("/dev/null", O_RDWR);
   for (int fd = 0; fd < 3; fd++) dup2(null, fd);
   if (null > 2) close(null);
-  /* Needs Linux 5.9. Before, only inherited descriptors stay open, which are rare. */
+  /* close_range needs Linux 5.9. On older kernels, all descriptors from 3 on stay open. */
   if (keep > 3) close_range(3, (unsigned)keep - 1, 0);
   close_range((unsigned)keep + 1, ~0U, 0);
   if (chdir("/") != 0) _exit(1);

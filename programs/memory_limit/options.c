@@ -1,5 +1,5 @@
-/* Parses the command line of memory_limit, and lists of CPUs. Called by memory_limit.c and
- * group.c. */
+/* Parses the command line of memory_limit, and lists of CPUs. Called by memory_limit.c and group.c.
+ * Uses the global variables of getopt_long. */
 #include "programs/memory_limit/options.h"
 
 #include <ctype.h>
@@ -46,7 +46,8 @@ const char options_help[] =
     "  % --limit 16M --swap none -- run_inference a.cfg a.weights dog.jpg\n"
     "  % --limit 64M --json -o report.json --timeline t.csv -- sleep 1\n";
 
-/* Bound of a size: from here on v1 would treat it as no limit, with pages of 64 KiB. */
+/* Sizes must be smaller: cgroup v1 treats this size and larger ones as no limit, if a page has 64
+ * KiB. */
 #define MOST_BYTES (INT64_MAX / 65536 * 65536)
 
 enum {

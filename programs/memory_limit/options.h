@@ -18,7 +18,7 @@ struct limit_options {
   int64_t limit_bytes; /* limit of memory, or NO_LIMIT */
   int64_t swap_bytes;  /* limit of swap, in addition to memory, or NO_LIMIT */
   const char *cpus;    /* text of --cpus, or NULL */
-  cpu_set_t cpu_set;   /* the same, parsed */
+  cpu_set_t cpu_set;   /* the CPUs in that text */
   double timeout_s;    /* 0: none */
   int interval_ms;
   const char *evicts[MAX_EVICTS], *joins[MAX_JOINS];

@@ -1,4 +1,4 @@
-/* Prints text, JSON and CSV reports. Called by memory_limit.c. */
+/* Writes text, JSON and CSV reports to the caller's descriptor. Called by memory_limit.c. */
 #include "programs/memory_limit/report.h"
 
 #include <inttypes.h>
@@ -10,12 +10,12 @@
 
 #include "programs/shared/writer.h"
 
-/* One member of the JSON, one column of the CSV. */
+/* A value of the report: a member of the JSON object, or a column of the CSV. */
 struct report_field {
   const char *name;
   enum { WORD, COUNT, MILLISECONDS } kind;
-  const char *word; /* NULL: null */
-  int64_t count;    /* NOT_COUNTED: null */
+  const char *word; /* NULL: JSON has null */
+  int64_t count;    /* NOT_COUNTED: JSON has null */
   double ms;
 };
 
@@ -72,7 +72,7 @@ static void collect(struct fields *f, const struct limit_options *o, const struc
   add_count(f, "vm_hwm_bytes", w->process.vm_hwm_bytes);
   add_count(f, "resident_anon_bytes", w->process.resident_anon_bytes);
   add_count(f, "swap_peak_bytes", w->swap_peak_bytes);
-  /* v1 has no counter of pages read from swap, but of refaults of anonymous pages. */
+  /* cgroup v1 does not count pages read from swap, but it counts refaults of anonymous pages. */
   add_count(f, "swap_in_bytes", pages(e->swap_ins == NOT_COUNTED ? e->refaults_anon : e->swap_ins));
   add_count(f, "swap_out_bytes", pages(e->swap_outs));
   add_count(f, "system_swap_in_bytes", w->system_swap.in_bytes);
@@ -127,7 +127,7 @@ static bool write_csv(struct mafat_writer *out, char *const *command, const stru
   put_command_csv(out, command);
   for (const struct report_field *at = f->list; at < f->list + f->n; at++) {
     mafat_writer_put(out, ",");
-    if (at->kind == WORD && at->word && strchr(at->word, ',')) { /* CPUs */
+    if (at->kind == WORD && at->word && strchr(at->word, ',')) { /* a list of CPUs */
       mafat_writer_put(out, "\"");
       mafat_writer_put(out, at->word);
       mafat_writer_put(out, "\"");

@@ -1,5 +1,6 @@
-/* Implements --calibrate: measures this machine through mafat_calibrate(), which keeps the result
- * in a file, and prints it. Called by run_inference.c. Shows progress on standard error. */
+/* Implements --calibrate: measures this machine through mafat_calibrate(), which stores the result
+ * in a file; then prints the result. Called by run_inference.c. Shows progress on standard
+ * error. */
 #include "programs/shared/progress.h"
 #include "programs/run_inference/session.h"
 

@@ -1,6 +1,6 @@
 /* Prints --help and --help=all of run_inference, mafat_serve and mafat_ranks. Called by
- * run_inference.c, programs/mafat_serve and programs/mafat_ranks. In the section of rare code,
- * since no run executes it. */
+ * run_inference.c, programs/mafat_serve and programs/mafat_ranks. Its code is in the section of
+ * rare code, since no inference executes it. */
 #include "programs/run_inference/options.h"
 
 #include "include/mafat_plan.h"
@@ -127,7 +127,7 @@ static bool is_shared(const struct option_walk *w)
          !w->entry.own;
 }
 
-/* --predict and the options that need it are for one process. */
+/* True for --predict in the help of mafat_ranks, which refuses it: it plans for one process. */
 static bool is_refused(const struct option_walk *w)
 {
   return w->program == MAFAT_RANKS && strcmp(w->entry.name, "predict") == 0;
@@ -201,8 +201,8 @@ static void print_run_end(bool all, const char *name)
 
 void mafat_options_print_help(enum mafat_program program, const char *name, bool all)
 {
-  static char
-      text[1 << 15]; /* written at once: the reader of a pipe may stop at the line it wanted */
+  /* holds the whole text, to write it at once: the reader of a pipe may close it after a line */
+  static char text[1 << 15];
   setvbuf(stdout, text, _IOFBF, sizeof text);
   if (program != MAFAT_RUN_INFERENCE)
     mafat_streams_put_named(program == MAFAT_SERVE ? serve_usage : ranks_usage, name);

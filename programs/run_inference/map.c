@@ -1,5 +1,5 @@
 /* Implements --map: collects buffers and steps and writes the picture. Called by predict.c and
- * mafat_serve/work.c. */
+ * mafat_serve/work.c. Creates the file; allocates and frees what is drawn. */
 #include "programs/run_inference/map.h"
 #include "programs/shared/unfinished.h"
 

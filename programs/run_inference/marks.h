@@ -11,7 +11,7 @@
 struct mafat_marks {
   const struct mafat_model *model;
   struct mafat_writer out;
-  bool open; /* the line with the members below is not written yet */
+  bool open; /* the line of the layer below is not written yet: its end is not known */
   int layer;
   double from_ms, to_ms;
 };

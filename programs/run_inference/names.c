@@ -1,5 +1,5 @@
-/* Reads class names, one a line. Called by programs/run_inference and programs/mafat_serve. Opens
- * the file and allocates. */
+/* Reads class names, one on each line. Called by programs/run_inference and programs/mafat_serve.
+ * Opens the file, and allocates the names, which mafat_names_close frees. */
 #include "programs/run_inference/names.h"
 
 #include "base/mebibytes.h"
@@ -22,7 +22,7 @@ struct mafat_names {
 
 struct names_text {
   char *bytes;
-  size_t n, most; /* most: limit of the memory for names */
+  size_t n, most; /* n: bytes read; most: limit of the memory for names, in bytes */
 };
 
 static int refuse(const struct names_text *t, size_t needed, const char *path,
@@ -33,7 +33,8 @@ static int refuse(const struct names_text *t, size_t needed, const char *path,
                     mafat_mebibytes_up(needed), mafat_mebibytes_down(t->most));
 }
 
-/* Reads the file, which may be a pipe, to its end and appends a NUL. bytes: its size, if known. */
+/* Reads the file, which may be a pipe, to its end and appends a NUL. bytes: the file's size, if
+ * known. */
 static int read_all(struct names_text *t, int fd, size_t bytes, const char *path,
                     struct mafat_diagnostic *d)
 {
@@ -59,8 +60,8 @@ static int read_all(struct names_text *t, int fd, size_t bytes, const char *path
   return MAFAT_OK;
 }
 
-/* Number of bytes to read. Of a file that is too long it is one more than the limit, so that
- * read_all() notices. */
+/* Returns the number of bytes to read. For a file that is too long, this is one more than the
+ * limit, so that read_all() notices. */
 static size_t size_of(const struct stat *st)
 {
   return st->st_size < MAFAT_NAMES_MAX_BYTES ? (size_t)st->st_size

@@ -1,5 +1,6 @@
 /* Writes results as text and JSON. Called by the files of programs/run_inference that print results
- * and reports, by programs/mafat_serve/work.c and by programs/mafat_ranks/pipeline.c. */
+ * and reports, by programs/mafat_serve/work.c and by programs/mafat_ranks/pipeline.c. Writes only
+ * to the caller's writer. */
 #include "programs/run_inference/output.h"
 
 #include "base/mebibytes.h"

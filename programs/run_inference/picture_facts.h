@@ -1,5 +1,5 @@
-/* Prints how a picture is converted to the network's input. Included by output.c,
- * plan_report_json.c and plan_report_text.c. */
+/* Writes how a picture is converted to the network's input, to the caller's writer. Included by
+ * output.c, plan_report_json.c and plan_report_text.c. */
 #ifndef MAFAT_PROGRAM_PICTURE_FACTS_H
 #define MAFAT_PROGRAM_PICTURE_FACTS_H
 

@@ -67,7 +67,7 @@ static void put_peak(const struct mafat_plan_report *a, const struct mafat_plan_
   mafat_json_key(w, "peak_buffer");
   mafat_json_begin(w, "{");
   mafat_json_string(w, "name", text);
-  mafat_json_count(w, "layer", p->peak_layer); /* none: null */
+  mafat_json_count(w, "layer", p->peak_layer); /* -1, no layer: null */
   put_bytes(w, "bytes", p->peak_bytes);
   mafat_json_end(w, "}");
 }

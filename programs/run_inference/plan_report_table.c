@@ -1,4 +1,5 @@
-/* Prints --predict --sweep and --pareto: one plan a line, or one array of objects. Called by
+/* Writes the output of --predict --sweep and --pareto, to the caller's writer: a line for each
+ * plan, or an array of JSON objects. Makes a dry run for each type of packed weights. Called by
  * predict.c. */
 #include "programs/shared/progress.h"
 #include "programs/run_inference/plan_report.h"
@@ -7,18 +8,18 @@
 
 /* One line of the table. */
 struct budget_row {
-  size_t budget_bytes; /* sweep */
+  size_t budget_bytes; /* sweep: budget of this line */
   bool taken;          /* sweep: the plan fits; front: the plan chosen for the dry run's budget */
   const char *plan;
   size_t charge_bytes;
   double ms;
   int threads;
-  size_t paper_bytes;  /* prediction that the greedy search used */
+  size_t paper_bytes;  /* the paper's prediction, by which the greedy search chose the plan */
 };
 
 struct budget_table {
   const struct mafat_report_request *request;
-  bool sweep; /* else the front */
+  bool sweep; /* false: the front (--pareto) */
   bool json;
   struct mafat_writer *writer;
 };
@@ -62,7 +63,8 @@ static const struct mafat_dry_run *packing_of(const struct budget_table *t, int 
   return t->request->packings ? t->request->packings->of[index] : NULL;
 }
 
-/* Finds the fastest plan within the budget. False: none fits, and *found is the smallest plan. */
+/* Finds the fastest plan within the budget, and its index in the front. Returns false if no plan
+ * fits; *found is then the plan that needs the least memory. */
 static bool find_within(const struct mafat_dry_run *dry_run, size_t budget, int *index,
                         struct mafat_front_facts *found)
 {

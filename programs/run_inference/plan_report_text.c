@@ -1,4 +1,4 @@
-/* Prints --predict for people. Called by predict.c. */
+/* Writes the report of --predict for people, to the caller's writer. Called by predict.c. */
 #include "base/mebibytes.h"
 #include "programs/run_inference/plan_report.h"
 #include "programs/run_inference/transfers.h"
@@ -29,7 +29,7 @@ static void put_million(struct mafat_writer *w, uint64_t n)
   mafat_writer_put(w, " million");
 }
 
-/* Writes MiB; a few bytes are "<0.1", not "0.0". */
+/* Writes bytes as MiB, with "<0.1" instead of "0.0". */
 static void put_mib_cell(struct mafat_writer *w, size_t bytes)
 {
   char capacity[MAFAT_NUMBER_ROOM];
