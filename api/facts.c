@@ -1,7 +1,7 @@
 /* Fills the public headers' structs of facts about plans, models, pictures and the process. Called
  * by api/dry_run.c and, through the public headers, by programs/ (run_inference, mafat_serve,
- * mafat_ranks), experiments/last_mile and the Python bindings. The functions about the process
- * and mafat_model_check read /proc and cgroup files; the others touch only their arguments. */
+ * mafat_ranks), experiments/last_mile and the Python bindings. The functions about the process and
+ * mafat_model_check read /proc and cgroup files; the others touch only their arguments. */
 #include "api/facts.h"
 
 #include "formats/darknet/fork.h"

@@ -11,8 +11,8 @@
 void mafat_facts_plan(struct mafat_plan_facts *facts, const struct mafat_network *n,
                       const struct mafat_choice *choice, const struct mafat_prediction *prediction);
 
-/* Describe a layer or group, except for times, which the caller adds. MAFAT_EINVAL: no such layer
- * or group. */
+/* Describe a layer or group. The caller sets the fields with times. MAFAT_EINVAL: no such layer or
+ * group. */
 int mafat_facts_layer(struct mafat_layer_facts *facts, const struct mafat_network *n,
                       const struct mafat_choice *choice, int layer);
 int mafat_facts_group(struct mafat_group_facts *facts, const struct mafat_choice *choice,

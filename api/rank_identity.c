@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SPOT = 4096, SPOTS = 64 };
+enum { SPOT = 4096, SPOTS = 64 }; /* bytes of a sample; number of samples */
 
 /* Adds a sample to the hash; 0: unreadable. Leaves its pages in the page cache, because dropping
  * them waits for all processors, which can take seconds. */

@@ -29,7 +29,8 @@ static inline bool mafat_file_state_same(const struct mafat_file_state *a,
   return a->bytes == b->bytes && a->seconds == b->seconds && a->nanoseconds == b->nanoseconds;
 }
 
-/* True if both are one file, under any name. Both must be fresh: inode numbers are reused. */
+/* True if both are one file, under any name. Both must be recent results of stat(): the inode
+ * number of a deleted file is reused. */
 static inline bool mafat_is_one_file(const struct stat *a, const struct stat *b)
 {
   return a->st_dev == b->st_dev && a->st_ino == b->st_ino;

@@ -11,8 +11,8 @@ static inline double mafat_mebibytes(size_t bytes)
   return (double)bytes / (1 << 20);
 }
 
-/* For messages that print a need and the budget that it exceeds. The need is rounded up to a tenth,
- * the budget down, so that the need is also printed as the larger one. */
+/* For messages that print a need and the budget that it exceeds. The need is rounded up to a tenth
+ * and the budget down, so that the printed need is larger than the printed budget. */
 static inline double mafat_mebibytes_up(size_t bytes)
 {
   const size_t whole = bytes >> 20, rest = bytes & ((1 << 20) - 1);

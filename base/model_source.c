@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Copies the first bytes of a pipe without consuming them (tee). Blocks until there are some. */
+/* Copies the first bytes of a pipe without consuming them (tee). Blocks until the pipe has data. */
 MAFAT_PART(opening) static void look_into_pipe(struct mafat_model_source *s)
 {
   int ends[2];

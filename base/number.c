@@ -29,7 +29,7 @@ float mafat_number_read(const char *text, const char **end)
   if (before > n) before = n;
   memcpy(copy, text, before);
   copy[before] = '\0';
-  /* The text is in the C locale: the locale's own point ends the number. */
+  /* The text uses '.', as in the C locale: the locale's own decimal point ends the number. */
   char *foreign = strstr(copy, point);
   if (foreign) *foreign = '\0';
   else if (before < n) {

@@ -17,8 +17,8 @@ const char *mafat_file_kind(mode_t mode);
  * another process may have made a shared pipe non-blocking. */
 bool mafat_read_again(int fd);
 
-/* Reads n bytes from offset `at` (-1: from the current position, for pipes). Returns fewer only at
- * the end of the file, although one read() may return less. -1: errno is set. */
+/* Reads n bytes from offset `at` (-1: from the current position, for pipes). Returns less than n
+ * only at the end of the file, although one read() may return less. -1: errno is set. */
 ssize_t mafat_read_some(int fd, void *to, size_t n, off_t at);
 
 #endif

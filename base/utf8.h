@@ -20,7 +20,7 @@ static inline size_t mafat_utf8_character(const char *text)
   unsigned char most = u[0] == 0xed ? 0x9f : u[0] == 0xf4 ? 0x8f : 0xbf;
   if (u[1] < least || u[1] > most) return 0;
   for (size_t i = 2; i < length; i++)
-    if ((u[i] & 0xc0) != 0x80) return 0; /* a NUL ends here, too */
+    if ((u[i] & 0xc0) != 0x80) return 0; /* a NUL also returns here */
   return length;
 }
 

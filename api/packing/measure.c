@@ -28,7 +28,7 @@ struct mafat_measure {
   int *wide_of;  /* [layer of the packed network]: float layer with the same output, or -1 */
   float *const *factors; /* [float layer]: factors by which the packed network multiplies the
                             layer's channels (equalize.h); NULL: none */
-  struct difference *differences; /* [layer], and one for all outputs together */
+  struct difference *differences; /* [layer]; [number of layers]: all outputs together */
   /* true: after the comparison the layer's output is replaced by the float network's, so that each
    * layer's own error is measured; false: errors accumulate, and only outputs are compared */
   bool apart;

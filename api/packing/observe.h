@@ -19,6 +19,7 @@ struct mafat_observer;
 int mafat_observer_open(struct mafat_observer **out, const struct mafat_network *n,
                         struct mafat_model_source *weights, mafat_reported *reported, void *context,
                         struct mafat_diagnostic *d);
+/* Runs the network on the picture file at path `picture`. */
 int mafat_observer_run(struct mafat_observer *o, const char *picture, struct mafat_diagnostic *d);
 void mafat_observer_close(struct mafat_observer **o);
 

@@ -1,5 +1,6 @@
-/* Prints the boxes found on pictures, through Darknet's C interface. It does not use mafat's:
- * with LD_PRELOAD=.../libmafat-darknet.so the same program needs a fraction of the memory.
+/* Prints the boxes found on pictures, through Darknet's C interface. It does not use
+ * mafat's interface; with LD_PRELOAD=.../libmafat-darknet.so the same program runs the network with
+ * mafat and needs a fraction of the memory.
  *
  *   gcc -I/usr/lib/darknet/include detect.c -o detect \
  *     -L/usr/lib/darknet -ldarknet -Wl,-rpath,/usr/lib/darknet -Wl,--allow-shlib-undefined

@@ -31,7 +31,7 @@ static uint32_t read_word(void)
   return word;
 }
 
-/* Compares an output. Differences are relative to its tolerance. */
+/* Compares an output. Divides each difference by the output's tolerance. */
 static void compare(uint32_t number, const TfLiteInterpreter *interpreter, int index)
 {
   uint32_t name_bytes = read_word(), n = read_word();

@@ -7,8 +7,8 @@
 
 #include "tensorflow/lite/c/c_api.h"
 
-/* The first fields of the delegate's options in version 2.9; the others are 0. The package lacks
- * its header. */
+/* The first fields of the delegate's options in version 2.9; the others are 0. Declared here
+ * because the package lacks the delegate's header. */
 struct delegate_options {
   int32_t n_threads;
   uint32_t flags;

@@ -3,7 +3,7 @@
  *     picture_floats [--mean X] [--scale X] [--bgr] [--channels-last] PICTURE.jpg WIDTH HEIGHT
  *     CHANNELS OUT.raw
  * The order is channels, rows, columns, or with --channels-last rows, columns, channels. With
- * one channel, the picture's brightness. */
+ * one channel, the values are the picture's brightness. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

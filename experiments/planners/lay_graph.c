@@ -1,5 +1,6 @@
 /* Writes a network's graph as JSON, as scheduling papers define it: an operator for each layer that
- * is computed by itself, not inside another layer. Called by lay_plans.c. */
+ * is computed by itself, not inside another layer. Called by lay_plans.c. Writes the caller's
+ * stream. */
 #include "experiments/planners/lay_plans.h"
 
 #include "predictor/planning/in_place.h"

@@ -1,5 +1,6 @@
 /* Runs and times a plan, and writes its line of JSON, with the bytes of the arena as predicted and
- * as used. Called by lay_plans.c. */
+ * as used. Called by lay_plans.c. Runs the executor; writes the caller's stream; allocates the
+ * plan's group_ms. */
 #include "experiments/planners/lay_plans.h"
 
 #include "network/kind.h"

@@ -15,7 +15,8 @@ struct copy_counters {
   const char *wrong;         /* first error; NULL: none */
 };
 
-/* Simulates a unit that fits and adds to the counters. Returns MAFAT_OK or MAFAT_ENOMEM. */
+/* Simulates a unit that fits in the fast memory, and adds to the counters. Returns MAFAT_OK or
+ * MAFAT_ENOMEM. */
 int copy_unit(struct copy_counters *c, const struct mafat_network *n,
               const struct mafat_transfers_options *o, const struct mafat_unit *u);
 

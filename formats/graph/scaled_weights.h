@@ -7,7 +7,8 @@
 #include "formats/graph/places.h"
 
 /* For layers with float input and output. Weights that the kernels can widen stay in the file, and
- * are dequantized when a run reads them; others are dequantized now, to the network's values. */
+ * are dequantized when a run reads them; others are dequantized now, into the network's constants
+ * in memory (network->values). */
 int mafat_graph_place_hybrid(struct mafat_graph *g, struct mafat_layer *l,
                              const struct mafat_value *weights);
 /* For layers with integer input and output. bias NULL: none; single: see

@@ -14,7 +14,7 @@
 enum { MAFAT_NPY_ROOM = 4096 };
 
 struct mafat_npy {
-  const char *type, *shape; /* begin in the header's text, unterminated: '<f4', (1, 3) */
+  const char *type, *shape; /* point into the header's text, such as '<f4' and (1, 3) */
   int rank;                 /* -1: not a shape, or more dimensions than a view has */
   long long dims[MAFAT_VIEW_DIMS];
   uint64_t begin;           /* byte offset of the elements */
@@ -25,7 +25,7 @@ bool mafat_npy_begins(const char *bytes, size_t n);
  * The result points into them. MAFAT_EFORMAT: damaged header; MAFAT_EUNSUPPORTED: Fortran order. */
 int mafat_npy_header(struct mafat_npy *out, char *bytes, size_t n, const char *path,
                      struct mafat_diagnostic *d);
-/* Lengths of the type and the shape text, for messages. */
+/* Lengths of the texts `type` and `shape`, which end without a zero; for messages. */
 int mafat_npy_type_bytes(const struct mafat_npy *npy);
 int mafat_npy_shape_bytes(const struct mafat_npy *npy);
 /* True if the elements have this type, such as "<f4". */

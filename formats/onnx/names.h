@@ -1,6 +1,7 @@
 /* A map from names to pointers; entries are numbered in order of insertion. A model has one map for
  * its values and one for its files. Names are not copied. Included by formats/onnx/reader.h; called
- * by formats/onnx (model.c, bind.c). Allocates entries. */
+ * by formats/onnx (model.c, bind.c, order.c). Allocates entries, which mafat_onnx_names_close
+ * frees. */
 #ifndef MAFAT_FORMATS_ONNX_NAMES_H
 #define MAFAT_FORMATS_ONNX_NAMES_H
 

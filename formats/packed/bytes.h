@@ -29,7 +29,7 @@ struct mafat_bytes_reader {
 
 uint32_t mafat_bytes_u32(struct mafat_bytes_reader *r);
 uint64_t mafat_bytes_u64(struct mafat_bytes_reader *r);
-/* Returns a string, which stays in the buffer. */
+/* Returns a string, which points into the buffer. */
 const char *mafat_bytes_word(struct mafat_bytes_reader *r);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* Extends a hash by some bytes, by FNV-1a over 64-bit words. `hash`: MAFAT_HASH_START, or the hash
- * of the bytes before, whose number must be a multiple of 8. */
+ * of the preceding bytes; the number of these bytes must be a multiple of 8. */
 #define MAFAT_HASH_START UINT64_C(0xcbf29ce484222325)
 uint64_t mafat_hash(uint64_t hash, const void *data, size_t bytes);
 

@@ -4,8 +4,8 @@
 
 /* ---- one operand ---- */
 
-/* Finds the MUL of x * LOGISTIC(x), where the current operator is the LOGISTIC. NULL: none
- * of the next 7 operators is such a MUL, or x or LOGISTIC(x) has other readers. */
+/* Finds the MUL of x * LOGISTIC(x), where the current operator is the LOGISTIC. NULL: none of the
+ * next 7 operators is such a MUL, or x or LOGISTIC(x) has other readers. */
 static const struct mafat_tflite_operator *product_of(const struct mafat_tflite_importer *i)
 {
   enum { NEAR = 8 };

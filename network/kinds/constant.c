@@ -6,8 +6,8 @@
 
 #include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */
 
-/* Widens [*least, *most], the range of element indices that are read, by those along one axis.
- * False: overflow. */
+/* Widens [*least, *most], the range of element indices that are read, by the reach of one axis:
+ * (extent - 1) * stride. False: overflow. */
 static bool add_reach(int extent, int64_t stride, int64_t *least, int64_t *most)
 {
   int64_t reach;

@@ -12,8 +12,8 @@ struct mafat_motes_seen {
   size_t n, capacity; /* number of states; number of slots, a power of two */
 };
 
-/* Adds the hash of a state's schemes. *seen: true if the set had this hash already.
- * Returns MAFAT_OK or MAFAT_ENOMEM. */
+/* Adds the hash of a state's schemes. *seen: true if the set had this hash already. Returns
+ * MAFAT_OK or MAFAT_ENOMEM. */
 int mafat_motes_see(struct mafat_motes_seen *all, const struct mafat_motes_state *state, bool *seen,
                     struct mafat_heap *heap);
 /* Frees the set and makes it empty. */

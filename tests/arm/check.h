@@ -1,6 +1,6 @@
-/* The subset of Check (https://libcheck.github.io/check) that the suites use, for builds with
- * only libc. The macros and the summary line are those of Check. Each test runs in a process of its
- * own, or all in one with CK_FORK=no in the environment. Suites include it as <check.h>, because
+/* The subset of Check (https://libcheck.github.io/check) that the suites use, for builds with only
+ * libc. The macros and the summary line are those of Check. Each test runs in a process of its own,
+ * or all in one with CK_FORK=no in the environment. Suites include it as <check.h>, because
  * -Itests/arm comes before the system's folders; check.c implements it. */
 #ifndef MAFAT_TESTS_ARM_CHECK_H
 #define MAFAT_TESTS_ARM_CHECK_H

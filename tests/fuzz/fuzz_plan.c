@@ -1,6 +1,6 @@
-/* libFuzzer target: reads any bytes as a plan for three fixed networks. For an accepted plan,
- * makes the memory layout, and checks that writing and reading the plan gives an equal plan. Build
- * with clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: reads any bytes as a plan for three fixed networks. For an accepted plan, makes
+ * the memory layout, and checks that writing and reading the plan gives an equal plan. Build with
+ * clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

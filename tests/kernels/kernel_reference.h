@@ -1,6 +1,6 @@
-/* Reference kernels: the contract of runner/kernels/kernels.h in scalar code. There is one
- * table per class, and every instruction-set level of the class must compute the same bits.
- * Included by kernel_check and unit tests. */
+/* Reference kernels: the contract of runner/kernels/kernels.h in scalar code. There is one table
+ * per class, and every instruction-set level of the class must compute the same bits. Included by
+ * kernel_check and unit tests. */
 #ifndef MAFAT_TESTS_KERNELS_KERNEL_REFERENCE_H
 #define MAFAT_TESTS_KERNELS_KERNEL_REFERENCE_H
 

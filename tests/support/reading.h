@@ -26,10 +26,10 @@ struct test_reading {
   double seconds, seconds_a_megabyte;
 };
 
-/* The constants of ONNX and TFLite are large because, whatever its file's size, a graph may
- * compute 4 Mi values (32 MiB of doubles) and divide maps into 2 Mi parts (40 MiB). TFLite has 16
- * MiB more, because all names of a TFLite file may be stored as the same bytes. A packed graph may
- * come from either format. */
+/* The constants of ONNX and TFLite are large because, whatever its file's size, a graph may compute
+ * 4 Mi values (32 MiB of doubles) and divide maps into 2 Mi parts (40 MiB). TFLite has 16 MiB more,
+ * because all names of a TFLite file may be stored as the same bytes. A packed graph may come from
+ * either format. */
 static const struct test_reading test_readings[] = {
     [TEST_READER_CFG] = {256 << 10, 40, .1, 1},
     [TEST_READER_ONNX] = {80 << 20, 120, 1, 1},

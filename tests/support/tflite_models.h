@@ -1,5 +1,5 @@
-/* Small .tflite models in static memory. Included by suites of TFLite models and by
- * fuzz_tflite.c. The models need no test framework. */
+/* Small .tflite models in static memory. Included by suites of TFLite models and by fuzz_tflite.c.
+ * The models need no test framework. */
 #ifndef MAFAT_TESTS_SUPPORT_TFLITE_MODELS_H
 #define MAFAT_TESTS_SUPPORT_TFLITE_MODELS_H
 

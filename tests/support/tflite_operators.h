@@ -1,6 +1,6 @@
 /* Small .tflite models, one for each variant of an operator, the same on every machine, in static
- * memory. Included by suites of TFLite models, packed_models.c and fuzz targets. The models
- * need no test framework. */
+ * memory. Included by suites of TFLite models, packed_models.c and fuzz targets. The models need no
+ * test framework. */
 #ifndef MAFAT_TESTS_SUPPORT_TFLITE_OPERATORS_H
 #define MAFAT_TESTS_SUPPORT_TFLITE_OPERATORS_H
 

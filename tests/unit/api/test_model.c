@@ -176,8 +176,8 @@ static size_t resident_bytes(void)
   return kilobytes * 1024;
 }
 
-/* When the second picture is read, all pages of the arena (25 MB) are resident. The decoder of
- * a progressive JPEG needs 12 MB more for the coefficients, but the process must not grow. */
+/* When the second picture is read, all pages of the arena (25 MB) are resident. The decoder of a
+ * progressive JPEG needs 12 MB more for the coefficients, but the process must not grow. */
 START_TEST(test_the_second_large_picture_costs_no_more_than_the_first)
 {
   static const char wide_cfg[] = "[net]\nwidth=512\nheight=512\nchannels=3\n"

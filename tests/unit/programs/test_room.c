@@ -58,8 +58,8 @@ START_TEST(parts_are_given_back)
 }
 END_TEST
 
-/* Bodies of random sizes take memory in random steps. Then each takes the rest of its
- * memory as soon as that is free, and ends. All must end. */
+/* Bodies of random sizes take memory in random steps. Then each takes the rest of its memory as
+ * soon as that is free, and ends. All must end. */
 START_TEST(all_bodies_can_end)
 {
   struct test_rng rng = test_rng((uint64_t)_i);

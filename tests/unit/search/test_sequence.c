@@ -1,6 +1,6 @@
-/* Covers search/least/{grouping, sequence}.c, predictor/kinds/pool.c: the order in which layers
- * are divided into groups, and the groupings. Tested on networks written by hand; groupings of
- * random networks are compared with simpler plans. */
+/* Covers search/least/{grouping, sequence}.c, predictor/kinds/pool.c: the order in which layers are
+ * divided into groups, and the groupings. Tested on networks written by hand; groupings of random
+ * networks are compared with simpler plans. */
 #include <check.h>
 #include <stdlib.h>
 
