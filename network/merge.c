@@ -85,7 +85,7 @@ static uint64_t hash_of(const struct mafat_layer *l)
 
 struct merger {
   struct mafat_network *network;
-  uint64_t *hashes; /* [layer] */
+  uint64_t *hashes; /* [layer] hash_of() the layer; 0: it cannot be merged */
   int *same_as;     /* [tensor] earliest tensor that equals this tensor, or the tensor itself */
 };
 

@@ -1,6 +1,6 @@
-/* Functions of a kind of layer (network/kinds.def) that predict the scratch and work of its steps.
- * They are in predictor/kinds/, in files named as in network/kinds and runner/engine/kinds. Called
- * by cost/work.c and schedule/scratch.c; included by kinds/. */
+/* For each kind of layer (network/kinds.def), the functions that predict scratch and work of its
+ * steps. They are in predictor/kinds/, in files named as in network/kinds and runner/engine/kinds.
+ * Called by cost/work.c and schedule/scratch.c; included by kinds/. */
 #ifndef MAFAT_PREDICTOR_KIND_H
 #define MAFAT_PREDICTOR_KIND_H
 
@@ -12,7 +12,7 @@ struct mafat_scratch_request;
 
 struct mafat_predictor_kind {
   /* Fills in the scratch of steps whose innermost layer is of this kind. `s` is zeroed on entry.
-   * Returns false on overflow. NULL: no scratch. */
+   * Returns false on overflow. The pointer is NULL if such steps need no scratch. */
   bool (*scratch)(const struct mafat_scratch_request *r, struct mafat_scratch *s);
   /* Adds the work of one layer in a step to c->n. */
   void (*count)(struct mafat_counting *c);

@@ -1,5 +1,7 @@
-/* The table of kinds, and functions that several kinds share. Called by the kinds' files
- * (network/kinds) and through network/kind.h. Allocates a layer's list of outputs. */
+/* The table of kinds, and functions that several kinds share. These are called by the kinds' files
+ * (network/kinds), directly or through the table; the table is read through network/kind.h, by
+ * api/, formats/, predictor/, programs/make_weights, runner/ and search/. Allocates a layer's list
+ * of outputs. */
 #include "network/network.h"
 
 #include "base/part.h"

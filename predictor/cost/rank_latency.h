@@ -1,13 +1,15 @@
 /* Predicts memory, traffic and time of each rank (device) of a plan, from a calibration and the
  * speed of the network between ranks. The ranks' schedules are walked together, without running
- * them. A rank waits at a receive until the message arrives. Called by api/rank_choice.c. */
+ * them. A rank waits at a receive until the message arrives. Called by api/rank_choice.c. Allocates
+ * from the plans' heap, and frees all of it. */
 #ifndef MAFAT_PREDICTOR_COST_RANK_LATENCY_H
 #define MAFAT_PREDICTOR_COST_RANK_LATENCY_H
 
 #include "predictor/cost/calibration.h"
 #include "predictor/layout/layout.h"
 
-/* Network link of each rank. A rank sends its messages one after the other, while it computes. */
+/* Network link; all ranks have the same. A rank sends its messages one after the other, while it
+ * computes. */
 struct mafat_rank_wire {
   double bits_per_second, seconds; /* seconds: fixed latency of a message */
 };
@@ -16,7 +18,8 @@ struct mafat_rank_costs {
   size_t arena_bytes, kept_bytes;
   uint64_t sent_bytes, received_bytes;
   int n_messages; /* messages sent */
-  double compute_ms, waiting_ms, total_ms; /* total_ms: end of the rank's last step */
+  /* waiting_ms: time in which the rank waits for messages; total_ms: end of the rank's last step */
+  double compute_ms, waiting_ms, total_ms;
 };
 
 /* Fills costs[n_ranks], from the plans and layouts of ranks 0, 1, ... speeds[n_ranks]: each rank's

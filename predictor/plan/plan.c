@@ -1,6 +1,6 @@
 /* Sets default options, frees plans, and finds the share of a map that belongs to a tile row or
- * column. Called by api/, predictor/, runner/calibrate/calibrate.c and search/. Allocates
- * nothing. */
+ * column. Called by api/, predictor/, runner/calibrate/calibrate.c and search/. Allocates nothing;
+ * a plan's memory goes back to its heap. */
 #include "predictor/plan/plan.h"
 
 #include "predictor/plan/partition.h"

@@ -11,6 +11,7 @@ void mafat_guard_begin(void);
 /* Returns this rank's number, also before MPI is initialized: it is read from environment variables
  * that mpirun sets. */
 int mafat_guard_rank(void);
+/* Returns the name of this host, "unknown" on failure. */
 const char *mafat_guard_host(void);
 
 /* Limits the time of a phase, such as starting MPI: after `seconds`, the process prints

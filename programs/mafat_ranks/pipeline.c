@@ -12,7 +12,7 @@
 /* A picture in the pipeline. */
 struct begun {
   const char *path;
-  double at_ms, image_ms;
+  double at_ms, image_ms; /* at_ms: clock when it was begun; image_ms: time of decoding */
   bool failed; /* begin() failed: there are no results to report */
   struct mafat_process_facts before; /* facts when the picture was begun */
 };
@@ -52,7 +52,8 @@ static void finish_all(struct picture_pipeline *p)
   while (p->n_done < p->n_begun) finish(p);
 }
 
-/* Begins a picture. If this fails, the failure is reported when the picture's results are due. */
+/* Begins a picture. If this fails, finishes the pictures that are in the pipeline, and then reports
+ * the failure, so that reports are in the order of the pictures. */
 static void begin(struct picture_pipeline *p, const char *path)
 {
   struct mafat_session *s = p->session;

@@ -28,9 +28,10 @@ struct mafat_route {
   struct mafat_job_frame frame;
   bool form; /* the body is sent as a form, which curl -d does by default */
   float thresh, nms;
-  size_t memory_bytes;
+  size_t memory_bytes; /* budget for which a plan or map is asked; 0: that of the server */
 };
 
+/* Fills *route for the request r: the action and its parameters, or a refusal. */
 void mafat_route_find(struct mafat_route *route, const struct mafat_route_rules *rules,
                       const struct mafat_http_request *r);
 

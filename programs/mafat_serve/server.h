@@ -25,15 +25,17 @@ struct mafat_server {
 /* Creates the files for bodies; MAFAT_EIO on failure. Afterwards all of the server's memory is
  * resident. */
 int mafat_server_open(struct mafat_server *server, struct mafat_diagnostic *d);
+/* Closes the files for bodies and the listeners. */
 void mafat_server_close(struct mafat_server *server);
 
 /* Bytes that a server with a pool of capacity_bytes will need later: kernel memory and heap that
  * are not resident yet. */
 size_t mafat_server_bytes(size_t capacity_bytes);
 
+/* Starts the thread of connections, which the caller joins. Returns MAFAT_OK or MAFAT_ENOMEM. */
 int mafat_server_start(struct mafat_server *server, pthread_t *thread, struct mafat_diagnostic *d);
 
-/* Ends the acceptance of requests; safe in a signal handler. */
+/* Makes the thread accept no further requests; safe in a signal handler. */
 void mafat_server_end(void);
 
 #endif

@@ -11,8 +11,8 @@ enum {
   PROGRESS_BYTES = 64 * 1000 * 1000 /* smaller files need no bar */
 };
 
-/* xorshift64*, Vigna 2016, "An experimental exploration of Marsaglia's
- * xorshift generators, scrambled": its upper 24 bits as -1 ... 1. */
+/* Returns the next random number, from -1 to just below 1: the upper 24 bits of xorshift64* (Vigna
+ * 2016, "An experimental exploration of Marsaglia's xorshift generators, scrambled"). */
 static inline float next_random(uint64_t *state)
 {
   uint64_t x = *state;

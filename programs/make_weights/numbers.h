@@ -23,6 +23,7 @@ void numbers_close(struct numbers_file *w);
 
 /* Writes n random numbers, uniform in [centre - spread, centre + spread]. */
 void numbers_put(struct numbers_file *w, uint64_t n, float centre, float spread);
+/* Writes the buffered numbers. */
 void numbers_flush(struct numbers_file *w);
 
 #endif

@@ -25,7 +25,7 @@ static void unescape(char *text)
   *to = '\0';
 }
 
-/* Reads /proc/swaps, since libproc2 reports the sum of all swap, not the devices. */
+/* Reads /proc/swaps, because libproc2 reports the sum of all swap areas, not each area. */
 static void find_swaps(struct limit_check *c)
 {
   char text[1024];

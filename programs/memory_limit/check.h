@@ -23,8 +23,10 @@ struct limit_check {
   struct why why; /* reason, if limits cannot be set */
   char controllers[MAX_CONTROLLERS][32];
   int n_controllers;
+  /* what cgroups have here: limits of swap, memory.peak, cgroup.kill, sets of CPUs */
   bool swap_accounting, peak, kill, cpuset;
-  int64_t memory_bytes, available_bytes, swap_bytes, swap_free_bytes; /* of the machine */
+  /* of the machine; -1: unknown */
+  int64_t memory_bytes, available_bytes, swap_bytes, swap_free_bytes;
   struct swap_area swaps[MAX_SWAPS];
   int n_swaps;
 };

@@ -25,6 +25,7 @@ struct output {
 /* Opens the file for writing, without emptying it. path NULL: uses the open descriptor fd. Returns
  * false with the reason. */
 bool output_open(struct output *output, const char *path, int fd, struct why *why);
+/* Empties a regular file that output_open opened. Returns false with the reason. */
 bool output_empty(struct output *output, struct why *why);
 /* Closes the file. keep false: removes it if output_open created it. */
 void output_close(struct output *output, bool keep);
