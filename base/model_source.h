@@ -1,7 +1,8 @@
-/* One file of a model: opened once, identified once, and shared by all its readers. It is a
- * regular file, a pipe, or bytes in the caller's memory. Regular files and memory are read by
- * offset, so readers do not disturb each other. Included by api/, base/, formats/darknet and
- * runner/weights. Opens file descriptors and allocates; drops pages from the page cache. */
+/* One file of a model: opened once, identified once, and shared by all its readers. It is a regular
+ * file, a pipe, or bytes in the caller's memory. Regular files and memory are read by offset, so
+ * readers do not disturb each other. Included by api/, base/, formats/darknet and runner/weights;
+ * formats/readers.c and formats/packed call it, too. Opens file descriptors and allocates; drops
+ * pages from the page cache. */
 #ifndef MAFAT_BASE_MODEL_SOURCE_H
 #define MAFAT_BASE_MODEL_SOURCE_H
 
@@ -51,8 +52,8 @@ static inline bool mafat_model_source_is_regular(const struct mafat_model_source
   return s->memory || S_ISREG(s->st.st_mode);
 }
 
-/* Reads the first bytes into s->beginning. Waits for a pipe's bytes and leaves them in it. A
- * device, or a failed read, leaves zeros: the reader reports the error later. */
+/* Reads the first bytes into s->beginning. If it is a pipe, waits for its bytes, and leaves them in
+ * the pipe. A device, or a failed read, leaves zeros: the reader reports the error later. */
 void mafat_model_source_look(struct mafat_model_source *s);
 
 /* Returns MAFAT_EIO, with `why` appended to the message, unless it is a regular file or memory. */

@@ -5,9 +5,9 @@
 
 #include "base/model_source.h"
 
-/* Reads at most max_bytes from the beginning into *text, which ends with a NUL after *bytes bytes;
- * the caller frees it. `what` names the expected content in messages: "a cfg file". Pipes are read
- * to their end. Returns MAFAT_EIO, MAFAT_ENOMEM, or MAFAT_EFORMAT if the text is longer. *text is
+/* Reads a file from its beginning, or a pipe to its end, into *text, which ends with a NUL after
+ * *bytes bytes; the caller frees it. `what` names the expected content in messages: "a cfg file".
+ * Returns MAFAT_EIO, MAFAT_ENOMEM, or MAFAT_EFORMAT if the text is longer than max_bytes. *text is
  * NULL after a failure. */
 int mafat_text_source_read(const struct mafat_model_source *source, const char *what,
                            size_t max_bytes, char **text, size_t *bytes,

@@ -15,9 +15,9 @@
 int mafat_graph_normalize_over(struct mafat_graph *g, struct mafat_value *out,
                                const struct mafat_value *in, const bool *over,
                                struct mafat_normalize how);
-/* Normalizes an integer map over the selected dimension, the last one. Then multiplies by
- * numbers[0] and adds numbers[1], constants with one float for each element of that dimension. n,
- * the number of these constants, is at most MAFAT_GRAPH_SCALED. */
+/* Normalizes an integer map over the selected dimension, which must be the last one. Then
+ * multiplies by numbers[0] if n > 0, and adds numbers[1] if n > 1: constants with one float for
+ * each element of that dimension. n is at most MAFAT_GRAPH_SCALED. */
 enum { MAFAT_GRAPH_SCALED = 2 };
 int mafat_graph_normalize_scaled(struct mafat_graph *g, struct mafat_value *out,
                                  const struct mafat_value *in, const bool *over,

@@ -1,7 +1,8 @@
 /* Imports a TFLite model as a network, operator by operator. Shape arithmetic on constants is
  * evaluated. A fused activation becomes part of its layer. A pad becomes part of the window of the
  * layer after it. Included by formats/tflite/import.c and by tests; api/ and formats/packed reach
- * it through mafat_tflite_reader (formats/readers.c). Reads the file; allocates the network. */
+ * it through mafat_tflite_reader (formats/readers.c). Reads the file and the files that the user
+ * gives for constants; allocates the network. */
 #ifndef MAFAT_FORMATS_TFLITE_IMPORT_H
 #define MAFAT_FORMATS_TFLITE_IMPORT_H
 

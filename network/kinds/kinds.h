@@ -35,11 +35,11 @@ struct mafat_span mafat_kind_same_span(const struct mafat_layer *l, int operand,
 struct mafat_span mafat_kind_whole_span(const struct mafat_layer *l, int operand, bool axis_y,
                                         struct mafat_span out);
 
-/* Error text: no 31-bit multiplier and shift converts the operands' scale to the output's. */
+/* Error text if no 31-bit multiplier and shift can convert the operands' scale to the output's. */
 #define MAFAT_KIND_FAR_SCALES "has scales that are too different"
 
-/* mafat_kind.numbers for two sorts of kinds. "alone": operands and output must be all integers or
- * all floats. "kept": the output must also have the operands' quantization parameters. */
+/* mafat_kind.numbers for two sorts of kinds. Both require that operands and output are all integers
+ * or all floats; mafat_kind_numbers_kept also that they have equal quantization parameters. */
 const char *mafat_kind_numbers_alone(const struct mafat_network *n, int layer);
 const char *mafat_kind_numbers_kept(const struct mafat_network *n, int layer);
 

@@ -1,7 +1,7 @@
-/* mafat_serve: answers pictures over HTTP inside a memory budget. One thread serves
- * connections (server.h), the main thread runs jobs (work.h), and the job queue connects them. All
- * files are opened and all memory is made resident before the first request is read. The shell
- * starts it. Opens sockets, starts a thread, handles signals; prints to standard error. */
+/* mafat_serve: answers pictures over HTTP inside a memory budget. One thread serves connections
+ * (server.h), the main thread runs jobs (work.h), and the job queue connects them. All files are
+ * opened and all memory is made resident before the first request is read. Started by the shell or
+ * by programs/mafat. Opens sockets, starts a thread, handles signals; prints to standard error. */
 #include "programs/mafat_serve/server.h"
 #include "programs/mafat_serve/token.h"
 #include "programs/mafat_serve/work.h"
@@ -163,8 +163,8 @@ static void report(const struct serving *s)
 
 /* ---- ending ---- */
 
-/* Signal handler. The first signal ends the server after its requests, a second one at once: the
- * same signal has its default action again, and another one ends the process here. */
+/* Signal handler. The first signal ends the server after its requests. A second one ends it at
+ * once: by the default action if it is the same signal, else by raise() here. */
 static void end(int signal)
 {
   static volatile sig_atomic_t ends;

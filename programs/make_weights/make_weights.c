@@ -1,8 +1,9 @@
 /* make_weights writes deterministic random weights for a .cfg, in Darknet's .weights format, or a
  * copy of an ONNX or TFLite model with random weights. Any network can then be run, timed and
  * compared without a trained file. The convolutions before Darknet's detection heads get weights
- * with which a picture gives some detections, not none or all. Run from the shell. Reads the cfg or
- * model; writes the output, and copies of a model's constants files beside it. */
+ * with which a picture gives some detections, not none or all. Started by the shell or by
+ * programs/mafat. Reads the cfg or model; writes the output, and copies of a model's constants
+ * files beside it. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -123,8 +124,8 @@ static int write_weights(FILE *file, const struct mafat_network *n, const struct
   return code;
 }
 
-/* Writes the model (number 0) or its file `number` of constants. The file gets its name only when
- * it is complete. */
+/* Writes one output: for number 0 the model, for number n its n-th file of constants. The file gets
+ * its name only when it is complete. */
 static int write_file(const char *out, int number, const struct mafat_network *n,
                       const struct make_options *o, struct mafat_diagnostic *d)
 {

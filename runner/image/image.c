@@ -414,7 +414,7 @@ static void set_taps(struct mafat_image *im)
 }
 
 /* Makes the decoder return rows as planes of colours if that is less work. Kernels then read up to
- * 15 bytes after the second of `rows`, which is memory of `lines`. */
+ * 15 bytes past the end of rows[1]; the memory of `lines` follows there. */
 static void set_planes(struct mafat_image *im)
 {
   struct mafat_image_across *across = &im->across;

@@ -4,8 +4,8 @@
  * only the rows and buffers of a call.
  *
  * F(4x4, 3x3) interpolates at 0, +-sqrt(1/2), +-sqrt(2) and infinity instead of the usual 0, +-1,
- * +-2. Powers of these points are closer to 1, and the error is a quarter (1280 channels, relative
- * to max |y|: 4.9e-6 instead of 2.4e-5; direct summation 4.0e-6).
+ * +-2. Powers of these points are closer to 1, and the error is a fifth (1280 channels, relative to
+ * max |y|: 4.9e-6 instead of 2.4e-5; direct summation 4.0e-6).
  *
  * F(6x6, 3x3) interpolates at 0, +-1, +-2, +-1/2 and infinity, for which B and A are exact. Other
  * points are hardly better (128 channels, RMS error relative to RMS of y: 4.7e-6; best other points
@@ -139,9 +139,10 @@ INLINE void transform_weights(const vec *g, vec *out, const int OUT)
   else weights_6(g, out);
 }
 
-/* Computes byte offsets of a window's values, which are `floats` apart. With many registers each
- * offset has a register; otherwise only the odd ones, because x86 addresses can double them.
- * Compilers left alone would use a register for each point, and spill. */
+/* Computes byte offsets of a window's values, which are `floats` apart. If there are many
+ * registers, each offset has one. If there are few, only odd offsets have one, because an x86
+ * address can double an offset. Without this function, compilers use a register for each point even
+ * if there are few, and spill. */
 INLINE void window_offsets(size_t *offsets, size_t floats, const int OUT)
 {
   offsets[0] = 0;

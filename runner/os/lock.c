@@ -35,9 +35,9 @@ int mafat_lock_find(enum mafat_lock_mode *mode, const char *name, struct mafat_d
 
 /* ---- pages ---- */
 
-/* Calls the kernel directly: old C libraries lack mlock2, and their code need not become resident.
- * Before Linux 4.4, which lacks mlock2, nothing is locked: mlock would make all pages resident,
- * also those that a decoder never touches. */
+/* Calls the kernel directly: old C libraries lack mlock2, and the C library's code need not become
+ * resident. Before Linux 4.4, which lacks mlock2, nothing is locked: mlock would make all pages
+ * resident, also those that a decoder never touches. */
 int mafat_lock_pages(void *memory, size_t bytes)
 {
 #ifdef SYS_mlock2

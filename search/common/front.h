@@ -1,6 +1,7 @@
 /* The Pareto front of plans by bytes and milliseconds, and functions that predict candidates and
- * build the front. No plan is run. Included by search/best, search/common and search/least. A front
- * has a heap of its own; temporary memory is in request->options->heap. */
+ * build the front. No plan is run. Included by search/best, search/common and search/least; called
+ * also by api/ and the other searches, through search.h. A front a heap of its own; temporary
+ * memory is in request->options->heap. */
 #ifndef MAFAT_SEARCH_COMMON_FRONT_H
 #define MAFAT_SEARCH_COMMON_FRONT_H
 
@@ -12,8 +13,8 @@ struct mafat_candidate {
   int threads;
   size_t charge_bytes, resident_bytes, arena_bytes;
   double ms;
-  /* tie-break for plans with the same arena: the more layers nearly fill the arena, the greater it
-   * is; less is better */
+  /* tie-break for plans with the same arena: grows with the number of layers that nearly fill the
+   * arena; the smaller value is better */
   double tie_break;
   uint64_t redundant_macs; /* multiply-adds that are computed again where tiles overlap */
 };
@@ -29,21 +30,20 @@ int mafat_candidate_measure(struct mafat_candidate *c, const struct mafat_search
 typedef bool (*mafat_candidate_better)(const struct mafat_candidate *c,
                                        const struct mafat_candidate *than);
 
-/* Predicts a spec, and sets *better to is_better(c, than). Otherwise as mafat_candidate_measure,
- * but assigns offsets, which is slow, only if the candidate could be better. If it could not, *c
- * has lower bounds of bytes. On entry, c->arena_bytes is a known lower bound of the arena; 0:
- * none. */
+/* Like mafat_candidate_measure, but also sets *better to is_better(c, than), and assigns offsets,
+ * which is slow, only if the candidate could be better. If it could not, *c has lower bounds of
+ * bytes. On entry, c->arena_bytes is a known lower bound of the arena; 0: none. */
 int mafat_candidate_measure_better(struct mafat_candidate *c,
                                    const struct mafat_search_request *request,
                                    const struct mafat_spec *spec, mafat_candidate_better is_better,
                                    const struct mafat_candidate *than, bool *better,
                                    struct mafat_diagnostic *d);
 
-/* A front as a search returns it has at least one plan. */
+/* A front that a search returns has at least one plan. */
 struct mafat_front {
   struct mafat_heap *heap;      /* owns the front, the list and the specs */
-  /* (n) after mafat_front_reduce: sorted by ascending charge_bytes and descending ms, so the last
-   * candidate is the fastest */
+  /* n candidates. mafat_front_reduce sorts them by ascending charge_bytes and descending ms, so the
+   * last one is then the fastest */
   struct mafat_candidate *list;
   int n;
   size_t search_bytes; /* peak of the search's temporary heap */

@@ -40,7 +40,7 @@ static inline struct mafat_spec mafat_greedy_spec(struct mafat_greedy_choice *ch
 
 extern const struct mafat_search mafat_searching_greedy;
 
-/* Returns the bytes of the word "bias" in the search's words, or its default. The words must be
+/* Returns the value of the word "bias" of the search, in bytes, or its default. The words must be
  * valid. */
 size_t mafat_greedy_bias(const char *words);
 

@@ -1,6 +1,7 @@
-/* For each number, makes a random graph as an ONNX or TFLite file and runs it untiled. Then runs
- * it by random plans, with random kernels, threads and weight placement, from the file or a
- * packed copy: every run must give the same bits as the untiled run with the same kernels.
+/* Makes random graphs, one for each number. Writes each as an ONNX or TFLite file and runs it
+ * untiled. Then runs it by random plans, with random kernels, threads and weight placement, from
+ * the file or a packed copy: every run must give the same bits as the untiled run with the same
+ * kernels.
  * Writes the file, its input and its outputs to standard output as a frame, so that another
  * program can run the file and compare (experiments/peers/judge_tflite.c, judge_onnxruntime.js).
  * Prints failures on standard error. Started by run.py.
@@ -35,10 +36,10 @@
 
 enum { PLANS = 3 };
 
-/* Tolerances for other programs' outputs, relative to an output's largest value.
- * LARGE_TOLERANCE is for large Winograd tiles and graphs with square roots. mafat's own fused and
- * plain kernels differ only by rounding. If TIMES this difference is above the tolerance, it is
- * used instead, because the graph itself amplifies small errors. */
+/* Tolerances for other programs' outputs, relative to an output's largest value. LARGE_TOLERANCE is
+ * for large Winograd tiles and graphs with square roots. mafat's own fused and plain kernels differ
+ * only by rounding. If TIMES times this difference is above the tolerance, that product is the
+ * tolerance, because the graph itself amplifies small errors. */
 static const double TOLERANCE = 2e-5, LARGE_TOLERANCE = 1e-4, TIMES = 8;
 /* Small outputs are usually differences of values of about 1, so an output's largest value
  * counts as at least LEAST. In an output of fewer than FEW values all may be small by chance, so

@@ -1,15 +1,15 @@
 /* libFuzzer target: packs a network, changes bytes of the packed file, and opens it. Weights are
- * zeros. Checksums are recomputed after the changes, so that reading gets past them. Each
- * network is packed once with layers in floats and once with all layers in integers that can be.
- * Inputs of odd length are packed with options, which an opened file applies.
- * Build with clang -fsanitize=fuzzer,address,undefined.
+ * zeros. Checksums are recomputed after the changes, so that reading gets past them. Each network
+ * is packed twice: with all layers in floats, and with integers in all layers that can use them. If
+ * the fuzzer's input has an odd length, options are stored in the packed file, and applied once it
+ * is open. Build with clang -fsanitize=fuzzer,address,undefined.
  *
- * The input is a cfg, a NUL byte, and three bytes for each change of the packed file: position
- * (2 bytes), value. The file has format version 2, or 4 with integers. Or the input is a byte
- * 255, a byte for the kind of model, the number of changes, the changes, and the model's file;
- * the packed file has version 3, or 5 with integers; the version is 4 more with options. Kinds: 0
- * ONNX, 1 TFLite; for kinds from 4 the model is generated and no file follows (4 * N: a TFLite
- * model, 4 * N + 2: a random integer one). */
+ * The input is a cfg, a NUL byte, and three bytes for each change of the packed file: position (2
+ * bytes), value. The file has format version 2, or 4 with integers. Or the input is a byte 255, a
+ * byte for the kind of model, the number of changes, the changes, and the model's file; the packed
+ * file has version 3, or 5 with integers; the version is 4 more with options. Kinds: 0 ONNX, 1
+ * TFLite; for kinds from 4 the model is generated and no file follows (4 * N: a TFLite model, 4 * N
+ * + 2: a random integer one). */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,8 +130,8 @@ static void write_file(int fd, const char *beginning, const struct mafat_packed 
   require(pwrite(fd, beginning, (size_t)p->data_at, 0) == (ssize_t)p->data_at);
 }
 
-/* Fills the embedded graph's space in the packed file with the byte ranges of the model's only
- * file that it consists of. */
+/* Copies the embedded graph into its space in the packed file. It consists of byte ranges of the
+ * model's only file. */
 static void fill_embedded_graph(char *to, const struct mafat_embedded_graph *e,
                                 const uint8_t *model)
 {

@@ -101,8 +101,8 @@ static void put_string(struct writer *w, size_t where, const char *text)
   put(w, "", 1);
 }
 
-/* Appends a vector of n offsets to tables that follow later. Returns the position of the first
- * offset. */
+/* Appends a vector of n offsets, which will refer to tables that are appended later. Returns the
+ * position of the first offset. */
 static size_t put_places(struct writer *w, size_t where, int n)
 {
   uint32_t none = 0, count = (uint32_t)n;

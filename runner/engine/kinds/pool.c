@@ -2,8 +2,9 @@
  * kinds.c. Writes the step's output and the worker's scratch, in the arena; allocates nothing. */
 #include "runner/engine/kinds/rows.h"
 
-/* Returns the number of rows of a window that a mean counts: rows in the map, and in its padding if
- * the layer counts that. The window's first row is `first`; `end` is the row after its last one. */
+/* Returns by how many rows of a window an average pool divides: its rows in the map, and its rows
+ * in the padding that the layer counts. The window's first row is `first`; `end` is the row after
+ * its last one. */
 static int counted_rows(const struct mafat_layer *l, int first, int end)
 {
   return mafat_divide_up(mafat_min(end, l->in.h + l->counted_y) - first, l->window.y.dilation);

@@ -33,8 +33,8 @@ bool mafat_copy_next_row(struct mafat_copy_rows *rows)
 
 /* ---- columns ---- */
 
-/* Returns the index of the longest atom that runs over output columns and, in the input, along
- * in_axis. If there is none, returns `best`. */
+/* Returns the index of the longest of the atoms that run over columns of the output and along
+ * in_axis of the input. If there is none, returns `best`. */
 static int longest(const struct mafat_part *p, int in_axis, int best)
 {
   struct mafat_span atoms = mafat_part_atoms(p, MAFAT_AXIS_W);
@@ -68,8 +68,9 @@ struct mafat_copy_columns mafat_copy_columns(const struct mafat_strided_copy *m,
   return c;
 }
 
-/* Sets *c to the output columns of a turn, clipped to the box. There is a turn for each combination
- * of indices of the atoms over columns other than c->atom. False: no column is in the box. */
+/* Sets *c to the output columns of a turn, clipped to the box. A part may have more atoms over
+ * columns than c->atom; there is a turn for each combination of their indices. False: no column is
+ * in the box. */
 static bool take_turn(struct mafat_copy_columns *c, int turn)
 {
   const struct mafat_part *p = c->copy->part;

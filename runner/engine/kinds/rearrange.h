@@ -28,9 +28,9 @@ static inline int mafat_copy_extent(const struct mafat_strided_copy *m, int axis
   return axis == MAFAT_AXIS_H ? s.h : axis == MAFAT_AXIS_W ? s.w : s.c;
 }
 
-/* Adds to *in the input position that index `out` of an output axis is copied from. Returns how
- * many indices from `out` on have input positions at equal distances, the in_step of the axis' last
- * atom. 0: the part does not write index `out`. */
+/* Finds the input position from which index `out` of an output axis is copied, and adds it to *in.
+ * Returns the number of indices, from `out` on, whose input positions are in_step (of the axis'
+ * last atom) apart. 0: the part does not write index `out`. */
 int mafat_copy_locate(const struct mafat_part *part, int axis, int out, struct mafat_place *in);
 
 /* ---- rows ---- */
@@ -47,7 +47,7 @@ static inline struct mafat_copy_rows mafat_copy_rows(const struct mafat_strided_
   return (struct mafat_copy_rows){.copy = m, .y = m->box.y.begin};
 }
 
-/* Goes to the next row, y - 1. False: there is none. */
+/* Goes to the next row, whose number is then y - 1. False: there is none. */
 bool mafat_copy_next_row(struct mafat_copy_rows *rows);
 
 /* ---- columns ---- */

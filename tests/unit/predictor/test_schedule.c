@@ -57,8 +57,8 @@ static void mark_inputs(const struct mafat_layer *l, int y, int x, struct marks 
   }
 }
 
-/* Marks the pixels of another operand, as Darknet's shortcut_cpu: input i * stride is added to
- * output i * sample. */
+/* Marks the pixels that output (y, x) reads of an operand after the first. As in Darknet's
+ * shortcut_cpu, input i * stride is added to output i * sample. */
 static void mark_blended(const struct mafat_layer *l, int operand, int y, int x, struct marks *m)
 {
   if (l->operands[operand].broadcast) {
@@ -83,8 +83,8 @@ static struct mafat_box hull(const struct marks *m)
   return b;
 }
 
-/* Marks the pixels of an operand's sources that are in the hull of the pixels that a box of the
- * output reads: the smallest box that contains them. `pixels`: working array for the operand's
+/* Finds the pixels of an operand that a box of the output reads, and the smallest box that contains
+ * them. Marks that box in the operand's sources. `pixels`: working array for the operand's
  * pixels. */
 static void mark_operand(const struct mafat_layer *l, int operand, struct mafat_box out,
                          struct marks *marks, bool *pixels)
@@ -425,8 +425,8 @@ static void take_panel(struct progress *p, const struct mafat_step *step)
   t->begun = part.end < s->network->layers[s->plan->panel_producer[step->layer]].out.c;
 }
 
-/* Checks a slice of input channels: it ends with a block slice; only streamed layers whose sums can
- * be continued have slices. */
+/* Checks that a slice of input channels ends where a block slice ends, and that only streamed
+ * layers whose sums can be continued have slices. */
 static void check_slice(const struct subject *s, const struct mafat_step *step, int all)
 {
   int reader = mafat_plan_reader(s->plan, step->layer);
@@ -447,7 +447,8 @@ static void check_slice(const struct subject *s, const struct mafat_step *step, 
           step->channels.end);
 }
 
-/* Checks a part of a step: panels come in order, each with the channels from 0 to the end. */
+/* Checks a step that computes a part of a box: panels come in order, and the steps of a panel have
+ * its channels from 0 to the end. */
 static void take_part(struct progress *p, const struct mafat_step *step)
 {
   const struct subject *s = p->s;
