@@ -1,7 +1,8 @@
 /* Counts the memory that reading a model needs, and refuses memory that would exceed a limit,
  * before it is allocated. Readers count what grows with a file: lists, names, tables. Included by
- * base/, formats/graph/graph.h and formats/onnx/names.h. Touches only its arguments; NULL stands
- * for an allowance without a limit. */
+ * base/, formats/graph/graph.h and formats/onnx/names.h; called by api/, formats/darknet,
+ * formats/packed and formats/tflite. Touches only its arguments; NULL stands for an allowance
+ * without a limit. */
 #ifndef MAFAT_BASE_ALLOWANCE_H
 #define MAFAT_BASE_ALLOWANCE_H
 

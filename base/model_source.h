@@ -1,8 +1,8 @@
 /* One file of a model: opened once, identified once, and shared by all its readers. It is a regular
  * file, a pipe, or bytes in the caller's memory. Regular files and memory are read by offset, so
  * readers do not disturb each other. Included by api/, base/, formats/darknet and runner/weights;
- * formats/readers.c and formats/packed call it, too. Opens file descriptors and allocates; drops
- * pages from the page cache. */
+ * called by formats/readers.c and formats/packed. Opens file descriptors and allocates; drops pages
+ * from the page cache. */
 #ifndef MAFAT_BASE_MODEL_SOURCE_H
 #define MAFAT_BASE_MODEL_SOURCE_H
 

@@ -2,7 +2,7 @@
  * predictions and the executor share. A tile of n x n outputs needs window x window inputs, and as
  * many products for each channel. Tiles form a grid that begins at the map's origin. Included by
  * predictor/cost/predict.h, predictor/plan/winograd.h and runner/kernels/kernels.h; called by
- * predictor/plan/winograd.c. Constant data and pure functions. */
+ * predictor/ and runner/engine. Constant data and pure functions. */
 #ifndef MAFAT_BASE_WINOGRAD_H
 #define MAFAT_BASE_WINOGRAD_H
 

@@ -1,6 +1,6 @@
 /* Preprocessing of pictures as declared by a model's file, and options that a packed file stores. A
  * struct of zeros declares or stores nothing. Included by formats/packed/model.h,
- * formats/tflite/model.h and network/network.h. Pure inline functions. */
+ * formats/tflite/model.h and network/network.h; called by api/. Pure inline functions. */
 #ifndef MAFAT_NETWORK_PICTURE_H
 #define MAFAT_NETWORK_PICTURE_H
 

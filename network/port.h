@@ -1,6 +1,6 @@
-/* Named inputs and outputs of a network (ONNX, TFLite), and how a port's dimensions map to the
- * axes of a map. A port has a type and up to eight dimensions in any order. Included by
- * network/network.h. Allocates nothing. */
+/* Named inputs and outputs of a network (ONNX, TFLite), and how a port's dimensions map to the axes
+ * of a map. A port has a type and up to eight dimensions in any order. Included by
+ * network/network.h; called by network/, api/ and runner/engine. Allocates nothing. */
 #ifndef MAFAT_NETWORK_PORT_H
 #define MAFAT_NETWORK_PORT_H
 

@@ -11,8 +11,8 @@ Prints PATH: expected ..., found ... and exits with 1 if
   - a named file, or every file of a named folder, neither includes the header, itself or through
     headers of its own folder, nor uses its names. For a .c file, headers that declare its functions
     count; called "through" a table, all headers of its top folder that it includes;
-  - a folder (two levels) includes a header but is not named. "all" and "every" name every folder,
-    and more than six need no names;
+  - a folder (two levels) includes a header, or uses functions that it declares, but is not named.
+    "all" and "every" name every folder, and more than six need no names;
   - a .c file that names callers leaves out a .c file of the product that uses its functions. Calls
     "through" a table need no names, and "all" and "every" name every folder.
 """
@@ -30,6 +30,7 @@ ASIDE = re.compile(r",?\s(?:(?:through|which|after)\s|of include/)[^,;()]*(?:\([
 OWN = re.compile(r"^(?!static|typedef|extern)\w[\w \t*]*?\b(\w+)(?:\(|(?:\[[^\n]*\])? =)|^#define \w+ (mafat_\w+)$", re.M)
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*(?:include|define \w+) "([^"]+)"', re.M)
 FUNCTION = re.compile(r"^(?!static|typedef|extern)\w[\w \t*]*?\b(mafat_\w+)\(", re.M)
+DECLARED = re.compile(r"^(?!typedef|extern)\w[\w \t*]*?\b(mafat_\w+)\(", re.M)
 # Comments, literals, included paths, tags and fields: a name in them is no use of a function.
 NO_USE = re.compile(r"""/\*.*?\*/|^[ \t]*#[ \t]*include[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'"""
                     r"|\b(?:struct|union|enum)\s+\w+|(?:->|\.)\s*mafat_\w+", re.M | re.S)
@@ -116,7 +117,9 @@ def check(tree, path, findings, missing):
     if is_header and not places and not general:
         missing.append(path)
     elif is_header and not general:
-        callers = {level(file) for file in tree.texts if path in tree.includes[file] and file.startswith(PRODUCT)} - {level(path)}
+        declared = set(DECLARED.findall(re.sub(r"/\*.*?\*/", "", tree.texts[path], flags=re.S)))
+        callers = {level(file) for file in tree.texts if file.startswith(PRODUCT) and (path in tree.includes[file] or
+                   tree.uses.get(file, set()) & declared and file[:-1] != path[:-1])} - {level(path)}
         named = {level(place if place in tree.texts else place + "/") for place in places}
         unnamed = {folder for folder in callers - named if not any((folder + "/").startswith(place + "/") for place in places)}
         if len(callers) <= 6 and unnamed:

@@ -1,6 +1,6 @@
 /* The methods by which operators can be ordered, and their names in plans. Included by
- * predictor/plan/spec.h, through which predictor/ and search/ use it, and by
- * transform/op_schedule.h. Touches nothing. */
+ * predictor/plan/spec.h and transform/op_schedule.h; used by predictor/ and search/. Touches
+ * nothing. */
 #ifndef MAFAT_TRANSFORM_OP_ORDER_H
 #define MAFAT_TRANSFORM_OP_ORDER_H
 

@@ -9,7 +9,8 @@
  * The most bytes that any step needs are the order's *peak*.
  *
  * Included by transform/op_schedule.h, transform/op_schedule_best.c and
- * transform/op_schedule_parallel.c. Allocates in the caller's heap. */
+ * transform/op_schedule_parallel.c; called by predictor/schedule. Allocates in the caller's
+ * heap. */
 #ifndef MAFAT_TRANSFORM_OP_SCHEDULER_H
 #define MAFAT_TRANSFORM_OP_SCHEDULER_H
 

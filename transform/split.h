@@ -8,8 +8,8 @@
  * the part before, so that sums are added in the same order and results are the same to the last
  * bit.
  *
- * Included by predictor/plan/partition.h and predictor/plan/spec.h; called by predictor/plan
- * (spec.c, partition.c, parts.c, fusion.c). Allocates bounds in the caller's heap. */
+ * Included by predictor/plan/partition.h and predictor/plan/spec.h; called by predictor/ and api/.
+ * Allocates bounds in the caller's heap. */
 #ifndef MAFAT_TRANSFORM_SPLIT_H
 #define MAFAT_TRANSFORM_SPLIT_H
 

@@ -1,6 +1,7 @@
 /* Reads a .cfg file into sections of key = value pairs with line numbers. Blanks within lines are
  * ignored, and lines that begin with # or ; are comments, as in Darknet. sections.h interprets the
- * sections. Included by formats/darknet and formats/packed. Allocates the parsed file. */
+ * sections. Included by formats/darknet and formats/packed; called by api/packing and
+ * runner/calibrate. Allocates the parsed file. */
 #ifndef MAFAT_FORMATS_DARKNET_CFG_H
 #define MAFAT_FORMATS_DARKNET_CFG_H
 

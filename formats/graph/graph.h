@@ -6,8 +6,9 @@
  * stored where. Most operators that only move elements change the view and add no layer. If an
  * operator needs its input in another layout, a rearrange layer copies it.
  *
- * Included by formats/graph, and through compute.h and shape.h by formats/onnx and formats/tflite.
- * Allocates the network; reads constants of the model's file through mafat_graph_numbers. */
+ * Included by formats/graph; called by formats/onnx and formats/tflite, which include compute.h or
+ * shape.h. Allocates the network; reads constants of the model's file through
+ * mafat_graph_numbers. */
 #ifndef MAFAT_FORMATS_GRAPH_GRAPH_H
 #define MAFAT_FORMATS_GRAPH_GRAPH_H
 

@@ -1,5 +1,5 @@
 /* Hashes and checksums of packed files and of the files they were made from. Included by api/ and
- * formats/packed. Pure functions. */
+ * formats/packed; called by runner/weights. Pure functions. */
 #ifndef MAFAT_FORMATS_PACKED_HASH_H
 #define MAFAT_FORMATS_PACKED_HASH_H
 

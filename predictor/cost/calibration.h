@@ -1,7 +1,7 @@
 /* A calibration: the speed of a machine's kernels and disk, as prices for latency prediction
  * (latency.h). `run_inference --calibrate` measures it once and stores it as text; without it,
- * built-in prices are used. Used by predictor/cost, predictor/transfers, search/common and
- * runner/calibrate. */
+ * built-in prices are used. Used by predictor/cost, predictor/transfers, search/common,
+ * runner/calibrate and api/. */
 #ifndef MAFAT_PREDICTOR_COST_CALIBRATION_H
 #define MAFAT_PREDICTOR_COST_CALIBRATION_H
 

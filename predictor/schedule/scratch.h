@@ -4,8 +4,8 @@
  * of threads. A pointer counts as 8 bytes even on 32-bit machines, so that a plan needs the same
  * bytes everywhere.
  *
- * Called by predictor/kinds/, layout/, planning/ and schedule/, and by search/best/. The executor
- * and the kinds in runner/engine/ read the records. Nothing is allocated here. */
+ * Called by predictor/kinds/, layout/, planning/ and schedule/, by search/best/ and by
+ * runner/engine/, whose kinds read the records. Nothing is allocated here. */
 #ifndef MAFAT_PREDICTOR_SCHEDULE_SCRATCH_H
 #define MAFAT_PREDICTOR_SCHEDULE_SCRATCH_H
 

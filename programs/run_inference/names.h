@@ -1,6 +1,7 @@
 /* Names of a network's classes, from a text file with one label on each line, line 0 for class 0,
  * like Darknet's data/coco.names. Read once, never changed. Opens the file and allocates;
- * mafat_names_close frees. Included by output.h and session.h. */
+ * mafat_names_close frees. Included by output.h and session.h; called by programs/run_inference and
+ * programs/mafat_serve. */
 #ifndef MAFAT_PROGRAM_NAMES_H
 #define MAFAT_PROGRAM_NAMES_H
 

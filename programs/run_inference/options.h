@@ -1,5 +1,6 @@
 /* Command line of run_inference, mafat_serve and mafat_ranks, parsed into one struct. Opens the
- * model file. Included by programs/mafat_serve and programs/run_inference. */
+ * model file. Included by programs/mafat_serve and programs/run_inference; called by
+ * programs/mafat_ranks. */
 #ifndef MAFAT_PROGRAM_OPTIONS_H
 #define MAFAT_PROGRAM_OPTIONS_H
 

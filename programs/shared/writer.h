@@ -4,7 +4,7 @@
  * Foreign text (paths, labels) may contain any bytes: JSON escapes control characters, text has '?'
  * for them, and both have U+FFFD for invalid UTF-8. Numbers have a decimal point in every locale;
  * NaN and infinity are never written. Included by programs/mafat/doctor.c, programs/memory_limit
- * and programs/run_inference. */
+ * and programs/run_inference; called by programs/mafat_serve. */
 #ifndef MAFAT_PROGRAM_WRITER_H
 #define MAFAT_PROGRAM_WRITER_H
 

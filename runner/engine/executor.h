@@ -2,7 +2,7 @@
  * first bytes of a larger shared arena. Opening allocates the executor, maps the arena and starts
  * threads. A run calls no allocator and maps no memory; it may read weights from files, and calls
  * the functions that the caller set. Included by api, experiments/planners, experiments/separable,
- * runner/calibrate and runner/image. */
+ * runner/calibrate and runner/image; called by programs/mafat_ranks. */
 #ifndef MAFAT_RUNNER_ENGINE_EXECUTOR_H
 #define MAFAT_RUNNER_ENGINE_EXECUTOR_H
 

@@ -1,7 +1,7 @@
 /* Placement of a picture in a network's input, computed from both sizes. Also maps positions in the
  * input back to the picture. Coordinates are those of edges, not of pixel centers: 0 is the left
  * edge of the first pixel. Touches only its arguments. Included by runner/detect/detect.h and
- * image.h. */
+ * image.h; called by runner/detect, runner/image and api/. */
 #ifndef MAFAT_RUNNER_IMAGE_PLACEMENT_H
 #define MAFAT_RUNNER_IMAGE_PLACEMENT_H
 

@@ -2,7 +2,7 @@
  * runs, so it needs little stack (touched stack stays resident) and truncates long lines. It calls
  * only C library functions that runs need anyway (runner/os/parts.def), because calling another
  * function could make 64 KB more of the program's code resident. Opens and closes descriptors.
- * Included by runner/os. */
+ * Included by runner/os; called by programs/mafat/doctor.c. */
 #ifndef MAFAT_RUNNER_OS_LINES_H
 #define MAFAT_RUNNER_OS_LINES_H
 

@@ -3,7 +3,7 @@
  * makes nothing resident. A process may lock RLIMIT_MEMLOCK bytes, or any number with CAP_IPC_LOCK;
  * the limit is found by trying. fork() does not inherit locks. Maps memory to try the limit.
  * Included by programs/mafat/doctor.c, runner/engine/arena.h, runner/os and
- * runner/weights/weights.h. */
+ * runner/weights/weights.h; called by api/. */
 #ifndef MAFAT_RUNNER_OS_LOCK_H
 #define MAFAT_RUNNER_OS_LOCK_H
 

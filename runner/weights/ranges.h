@@ -1,6 +1,6 @@
 /* Chooses the range of real numbers that the 256 values of a byte represent, from observed values
- * of a tensor. Touches only its arguments. Included by equalize.h, through which api/packing uses
- * it. */
+ * of a tensor. Touches only its arguments. Included by equalize.h; called by runner/weights and
+ * api/packing. */
 #ifndef MAFAT_RUNNER_WEIGHTS_RANGES_H
 #define MAFAT_RUNNER_WEIGHTS_RANGES_H
 

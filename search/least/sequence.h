@@ -1,7 +1,7 @@
 /* Orders all layers so that neighboring layers make good groups: layers that free more bytes than
  * their outputs have come as early as possible, so that few bytes are needed across a cut between
- * groups. Included by search/least/grouping.h and search/least/least.c. Allocates from the caller's
- * heap. */
+ * groups. Included by search/least/grouping.h and search/least/least.c; called by search/best.
+ * Allocates from the caller's heap. */
 #ifndef MAFAT_SEARCH_LEAST_SEQUENCE_H
 #define MAFAT_SEARCH_LEAST_SEQUENCE_H
 

@@ -116,7 +116,7 @@ open(sys.argv[1], 'wb').write(head + segment)
 PY
 chmod +x "$work/huge/run_inference"
 limited 'a program without room' 8192 500000 "$work/huge/mafat" run
-check 'the room that it needs' "$(cat "$err")" grep -q '^mafat: .*/run_inference: expected an address space of at least 1024.4 MiB, found a limit of 488.3 (ulimit -v)$' "$err"
+check 'the room that it needs' "$(cat "$err")" grep -q '^mafat: .*/run_inference: expected an address space of at least 1024.4 MiB, found a limit of 488.2 (ulimit -v)$' "$err"
 
 # ---- Cfg and weights in each other's place
 
