@@ -78,8 +78,7 @@ MAFAT_API const char *mafat_error_name(int code);
 MAFAT_API int mafat_fail(struct mafat_diagnostic *d, int code, const char *format, ...)
     MAFAT_PRINTF(3, 4);
 
-/* Receives warnings of opening and of runs, as lines without newline. warn NULL: warnings are
- * discarded. */
+/* Receives warnings of opening and of runs, as lines without newline; NULL: discards them. */
 struct mafat_warning_sink {
   void (*warn)(void *context, const char *text);
   void *context;
@@ -155,8 +154,7 @@ struct mafat_model_options {
    * the outputs, else 0 and 1 / 255. The defaults of channels, resize and pad are found in the same
    * order. */
   const float *mean, *scale; /* (3) in the order of the input's channels, (1) if it is grey */
-  const char *channels; /* order of the input's channels: "rgb" or "bgr" for three, "gray" for
-                           one */
+  const char *channels; /* the input's channels: "rgb" or "bgr" for three, "gray" for one */
   const char *resize;   /* how a picture is fitted to the input: "stretch"; or, keeping its
                            proportions, "letterbox" (centered), "corner" (top left), "crop" (the
                            middle fills the input) */
@@ -181,8 +179,7 @@ struct mafat_model_options {
                            the budget */
   const struct mafat_rank_link *link; /* set only by the program mafat_ranks */
   const char *frames;   /* format of video frames (mafat_video.h): "640x480:yuv420p", yuvj420p,
-                           nv12, yuyv, rgb24, mjpeg. The arena has room for one frame; default: no
-                           video */
+                           nv12, yuyv, rgb24, mjpeg. The arena has room for one; default: none */
   bool frames_stay;     /* a frame stays in the arena until detections are made; false: the run may
                            overwrite rows that it has read */
   bool frames_outside;  /* frames are in the caller's memory; the arena has no buffer for them */

@@ -60,7 +60,7 @@ check 'in little time some plan of 24 ranks' "status $code, $(cat "$err")" pytho
 import json, sys
 assert len(json.load(open(sys.argv[1]))["numbers_of_ranks"]) == 24' "$out"
 run --predict --memory 1M,2M "${files[@]}"
-check 'several sizes are for several devices' "$(cat "$err")" grep -q '^run_inference: --memory of 2 sizes expects --ranks' "$err"
+check 'several sizes are for several devices' "$(cat "$err")" grep -q '^run_inference: --memory with 2 sizes expects --ranks' "$err"
 run --predict --ranks 3 --memory 4M --search best "${files[@]}"
 expect 'the best within it' 0
 bad 'no link' '--link expects bits a second' --predict --ranks 2 --link fast "${files[@]}"
