@@ -1,7 +1,7 @@
 /* Predicts the milliseconds of a plan by walking over its schedule without running it. Called by
  * api/choose.c, the searches (search/best, search/common, search/motes),
- * predictor/transfers/prices.c and runner/calibrate. Opens a schedule and fetches in the plan's
- * heap, and closes them. */
+ * predictor/transfers/prices.c and runner/calibrate. Allocates a schedule and a list of fetches
+ * from the plan's heap, and frees both. */
 #include "predictor/cost/latency.h"
 
 #include "predictor/schedule/fetches.h"

@@ -1,6 +1,7 @@
 /* Divides layers into parts (partition.h), finds which tensors are stored in partition buffers, and
  * walks over the buffers that a part reads. Called by predictor/planning/lay.c, predictor/layout,
- * predictor/ranks and predictor/schedule. Allocates plan->parts from the plan's heap. */
+ * predictor/ranks and predictor/schedule. Allocates plan->parts from the plan's heap, and changes
+ * the plan's algorithms and positions. */
 #include "predictor/plan/parts.h"
 
 #include "base/blocks.h"
@@ -119,14 +120,14 @@ struct parts_finder {
   struct mafat_plan *plan;
   const struct mafat_network *network;
   struct mafat_usage *usage;
-  bool *runs; /* [tensor]: its layer has steps of its own, or the input is read */
+  bool *runs; /* [tensor]: its layer has steps of its own, or it is an input that a layer reads */
   bool *cut;  /* [layer]: runs, and is in the group being split */
   int *unit, *channel_unit; /* [layer]: its rows and columns can be split at multiples of `unit`,
                                its channels at multiples of `channel_unit` (transform/split.h) */
   int *done;                /* [layer]: number of parts whose bounds are set */
   struct mafat_parts *parts;
-  const struct mafat_layer_part *recorded; /* (n_recorded) steps of groups by rows, group by
-                                              group */
+  const struct mafat_layer_part *recorded; /* (n_recorded) steps of the groups that are cut by
+                                              rows, in the order of the groups */
   int n_recorded;
   struct mafat_diagnostic *d;
 };
@@ -255,7 +256,7 @@ static bool can_read_partition(const struct parts_finder *f, int layer, int oper
   if (c->lanes &&
       (!mafat_layer_goes_within_blocks(l) || f->parts->partitions[layer].lanes != c->lanes))
     return false;
-  /* pixels of other bands may be stored in whole blocks */
+  /* other bands of the operand may be stored in whole channel blocks */
   if (c->lanes && l->operands[operand].sources.n_bands > 1) return false;
   return true;
 }
@@ -271,8 +272,8 @@ static bool meets_lanes(const struct mafat_reads *r, int lanes)
   return (r->source->first - first) % lanes == 0;
 }
 
-/* True if the layer reads the tensor once: in parts, or in a single step if the tensor is no input
- * of the network. */
+/* True if the layer can read the tensor from partition buffers: its group is divided into parts, or
+ * it runs in one step and the tensor is no input of the network. */
 static bool takes_partition(const struct parts_finder *f, int layer, int tensor)
 {
   const struct mafat_group *g = mafat_plan_group(f->plan, layer);
@@ -433,9 +434,9 @@ static int make_parts(struct parts_finder *f)
   return MAFAT_OK;
 }
 
-/* True if the layer is a direct convolution that may begin at any filter of a panel. The kernel
- * then reads less than one vector of weights past the layer's end, so the kept weights of another
- * layer must follow. */
+/* True if the layer is a direct convolution that may begin at any filter of a panel. The kernel may
+ * then read past the end of the layer's weights, by less than one vector, so the kept weights of
+ * another layer must follow. */
 static bool begins_in_panels(const struct parts_finder *f, int layer)
 {
   const struct mafat_plan *plan = f->plan;

@@ -275,8 +275,8 @@ static void add_exchange(struct taker *t, int number, enum mafat_part_act act)
   t->list[t->n_list++] = part;
 }
 
-/* Appends messages that their receivers need before part `first`. received true: messages that this
- * rank receives; false: waits for the end of sending those that this rank sends. */
+/* Appends messages that their receivers need before part `first`. If `received`, these are the
+ * messages to this rank; else a wait for each message that this rank sends, until it is sent. */
 static void add_wanted(struct taker *t, int first, bool received)
 {
   bool sums = false;
@@ -385,9 +385,9 @@ static int recut_axis(struct taker *t, int tensor, enum mafat_split_axis axis, i
   return there ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-/* Divides a tensor that has parts along rows or columns again, at the bounds of this rank's
- * regions, so that the rank stores nothing else. If some part reads several parts of one row, the
- * rank gets one buffer that includes all regions. */
+/* Divides a tensor with parts along rows or columns anew, at the bounds of this rank's regions, so
+ * that the rank stores only these regions. If some part reads several parts of one row, the rank
+ * gets one buffer that includes all regions. */
 static int recut(struct taker *t, int tensor)
 {
   struct mafat_parts *parts = t->plan->parts;
@@ -416,8 +416,8 @@ static bool has_own_panels(const struct taker *t, int layer)
          (order == MAFAT_ORDER_READY || mafat_order_has_filters(order));
 }
 
-/* Extends own_channels by the channels that a part sums, if the rank can keep the weights of some
- * channels only: float weights that are kept from run to run. */
+/* Extends own_channels by the channels that a part sums. Only of float weights that stay in memory
+ * from run to run can a rank keep some channels without the others. */
 static void add_channels(struct taker *t, const struct mafat_layer_part *p)
 {
   const struct mafat_layer *l = &t->network->layers[p->layer];
@@ -429,8 +429,8 @@ static void add_channels(struct taker *t, const struct mafat_layer_part *p)
   *own = mafat_span(mafat_min(own->begin, p->channels.begin), mafat_max(own->end, p->channels.end));
 }
 
-/* Fills own_filters with the panels whose weights this rank's parts need, and own_channels. For
- * layers without parts on this rank, such as fused ones, own_filters has all filters. */
+/* Fills own_channels, and own_filters: the panels whose weights this rank's parts need. For layers
+ * without parts on this rank, such as fused ones, own_filters has all filters. */
 static int find_own_filters(struct taker *t)
 {
   struct mafat_plan *plan = t->plan;

@@ -35,15 +35,15 @@ size_t mafat_rank_kept_before(const struct mafat_plan *plan, const struct mafat_
 size_t mafat_rank_kept_bytes(const struct mafat_plan *plan, const struct mafat_network *n,
                              int layer);
 
-/* mafat_rank_keeps_channels: true if the plan's rank keeps the weights of some input channels only,
- * of all panels of the layer. Then mafat_rank_kept_panel returns the bytes that the rank keeps of
- * the panels before first_filter. */
+/* mafat_rank_keeps_channels: true if the plan's rank keeps, of each panel of the layer, only the
+ * weights of some input channels. Then mafat_rank_kept_panel returns the bytes that the rank keeps
+ * of the panels before first_filter. */
 bool mafat_rank_keeps_channels(const struct mafat_plan *plan, int layer);
 size_t mafat_rank_kept_panel(const struct mafat_plan *plan, const struct mafat_network *n,
                              int layer, int first_filter);
 
-/* Number of values that a part has of output number `output` of its layer; a message with this part
- * carries as many. */
+/* Number of values in the part's region of its layer's output number `output`; a message with this
+ * part carries as many. */
 uint64_t mafat_rank_part_values(const struct mafat_network *n, const struct mafat_layer_part *part,
                                 int output);
 

@@ -43,8 +43,8 @@ void test_compare_run(const struct mafat_network *n, const struct mafat_plan *pl
                       const char *path, enum mafat_read_queue_method method,
                       const struct mafat_weights *kept);
 
-/* Returns plan number `text` (0 to TEST_N_PLACEMENTS - 1) of a list with various weight placements;
- * NULL: the plan is invalid for the network. */
+/* Returns the plan at index `text` (0 to TEST_N_PLACEMENTS - 1) of a list of plans with various
+ * weight placements; NULL: the plan is invalid for the network. */
 enum { TEST_N_PLACEMENTS = 6 };
 struct mafat_plan *test_placement_plan_with(const struct mafat_network *n, int text,
                                             const struct mafat_plan_options *o);

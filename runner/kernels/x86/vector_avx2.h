@@ -34,9 +34,9 @@ static inline void vec_accumulate(vec *sum, vec a, vec b)
   __asm__("vfmadd231ps %2, %1, %0" : "+x"(*sum) : "x"(a), "x"(b));
 }
 
-/* sums[v] += weights[v] * x in all lanes, for n vectors, 1 or 2. x is the float at address in +
- * times * step + 4 * tap (bytes), where times is 0 to 4; step3 is 3 * step. Uses inline assembly
- * for the reason above, and because compilers would keep a pointer for each pixel. */
+/* sums[v] += weights[v] * x in all lanes, for v < n (n is 1 or 2). x is the float at the byte
+ * address in + times * step + 4 * tap, where times is 0 to 4; step3 is 3 * step. Uses inline
+ * assembly for the reason above, and because compilers would keep a pointer for each pixel. */
 #define VECTOR_BROADCASTS
 #define VECTOR_SHORT_RUNS 1
 #define ACCUMULATE(ADDRESS) \

@@ -86,7 +86,7 @@ static const struct reading readings[] = {
     {"rows7", mixed, "rows7/2/1x1/3/rows7/5/1x1"},
     {"panels", chain, "panels/NoCut"},
     {"panels/NoCut", chain, "panels/NoCut"},
-    {"panels", mixed, "panels/NoCut"}, /* whole maps */
+    {"panels", mixed, "panels/NoCut"}, /* with layers that need whole maps */
     {"panels:apart/3/panels", chain, "panels:apart/3/panels"},
     {"rows4:loaded/2/panels:streamed", chain, "rows4:loaded/2/panels:streamed"},
     {"rows:streamed", mixed, "rows4:streamed/2/panels:streamed/3/rows4:streamed/5/panels:streamed"},
@@ -97,7 +97,7 @@ static const struct reading readings[] = {
     {"panels:streamed:apart", chain, "panels:apart:streamed/NoCut"}, /* in any order */
     {"2x2:loaded:balanced/4/1x1", chain, "2x2:balanced:loaded/4/1x1"},
     {"1x1:balanced:loaded", chain, "1x1:loaded/NoCut"},
-    {"1x1:winograd", chain, "1x1:winograd/NoCut"}, /* 0 and 3; few channels: direct by default */
+    {"1x1:winograd", chain, "1x1:winograd/NoCut"}, /* layers 0 and 3; their default is direct */
     {"1x1:direct", chain, "1x1/NoCut"},            /* defaults are not written */
     {"1x1:winograd0", chain, "1x1:winograd0/NoCut"},
     {"1x1:winograd0,3", chain, "1x1:winograd/NoCut"},
@@ -200,7 +200,7 @@ static bool same_plans(const struct mafat_plan *a, const struct mafat_plan *b)
          !memcmp(a->placement, b->placement, (size_t)a->n_layers * sizeof *a->placement);
 }
 
-/* True if the plan's spec gives the same plan again, with the balanced boundaries. */
+/* True if the plan's spec gives the same plan again, including boundaries of balanced grids. */
 static bool is_made_again(const struct mafat_plan *plan, const struct mafat_network *n)
 {
   struct mafat_spec *spec;
@@ -656,7 +656,7 @@ START_TEST(options_may_give_each_layer_its_algorithm)
 }
 END_TEST
 
-/* Options do not change a plan's text. */
+/* An algorithm for all layers, threads and keep_all do not change a plan's text. */
 START_TEST(options_leave_the_text_alone)
 {
   struct mafat_network *n = test_network(chain);

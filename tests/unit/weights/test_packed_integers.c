@@ -1,6 +1,6 @@
 /* Covers runner/weights/{pack_integers, packer}.c: packed files of integer networks give, under any
- * plan, exactly the results of the format's rule, and a change of any byte of their weights is
- * found, whether weights are kept, loaded or streamed. Packed files are in memory (memfd). */
+ * plan, exactly the results of TFLite's rule of rounding, and a change of any byte of their weights
+ * is found, whether weights are kept, loaded or streamed. Packed files are in memory (memfd). */
 #include "formats/packed/identity.h"
 #include "predictor/schedule/schedule.h"
 #include "api/model_files.h"
@@ -301,7 +301,8 @@ static const char *what_is_said(uint64_t bytes, uint64_t other)
                                            : "the table of layers is damaged: expected ";
 }
 
-/* A table with another length than its own is refused, also if other tables could have it. */
+/* A table whose length in the index is wrong is refused, also if another table could have that
+ * length. */
 START_TEST(other_lengths_are_refused)
 {
   static const uint64_t more[] = {
@@ -406,7 +407,7 @@ static bool has_used_panels(const struct packed *p, int layer, int filters)
 }
 
 /* TFLite's rule refuses multipliers and shifts that no kernel supports, and zero points of weights
- * that are no bytes. The bounds themselves are valid. */
+ * that do not fit into a byte. The bounds themselves are valid. */
 START_TEST(only_multipliers_and_shifts_that_packing_makes)
 {
   static const struct {
@@ -479,7 +480,7 @@ START_TEST(what_fills_up_quads_is_nothing)
   struct mafat_packed *described = test_describe(p.path);
   char *whole = map_packed(&p, &bytes, &end);
   for (int tap = 0; tap < taps;
-       tap += mafat_max(taps - 1, 1)) { /* of the first block slice: the first tap and the last */
+       tap += mafat_max(taps - 1, 1)) { /* the first and the last tap of the block slice */
     size_t quad = ((size_t)(tap + 1) * quads - 1) * width + (size_t)(filter - first);
     size_t at = mafat_packed_offset(l, first) + quad * MAFAT_QUAD;
     char before[MAFAT_QUAD], after[MAFAT_QUAD];
