@@ -105,8 +105,8 @@ static size_t own_bytes(void)
 
 /* Returns the bytes that opening may take besides the resident ones: what the budget leaves. If the
  * machine has more memory, returns at least usual_bytes, so that opening gets far enough to report
- * the least budget that fits. The kernel drops code if memory is short, so only some of it counts
- * then. */
+ * the least budget that fits. Of the program's code only CODE bytes count in that case, because the
+ * kernel drops code if memory is short. */
 static size_t opening_room(size_t budget_bytes, size_t machine_bytes, size_t resident_bytes,
                            size_t reserve_bytes, size_t usual_bytes)
 {
@@ -362,7 +362,7 @@ int mafat_choose_network(struct mafat_network **network, int *n_layers,
   const char *stored = o->decode || *n_layers < all ? "" : (*network)->stored.decode;
   if (code == MAFAT_OK)
     code = mafat_heads_choose(*network, *n_layers, *stored ? stored : o->decode, d);
-  if (*stored) (*network)->decoded.sign[0] = '\0'; /* the outputs' dimensions decided nothing */
+  if (*stored) (*network)->decoded.sign[0] = '\0'; /* the file names the decoder */
   if (code) mafat_network_close(network);
   return code;
 }
@@ -373,8 +373,8 @@ static int processors(void)
   return n > MAFAT_MAX_THREADS ? MAFAT_MAX_THREADS : n;
 }
 
-/* Finds the search that `text` names, and its parameters. A given plan needs it too: a
- * parameter of the search is the bias that the paper's predictor adds. */
+/* Finds the search that `text` names, and its parameters. It is called for a given plan, too,
+ * because the paper's predictor adds the parameter "bias" of the search. */
 static int take_search(struct mafat_choice_request *r, const char *text, struct mafat_diagnostic *d)
 {
   int code = mafat_search_find(&r->by, &r->search.words, text, d);

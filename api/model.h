@@ -55,10 +55,11 @@ struct mafat_model {
                                        by it */
   bool calibrated;          /* latency is predicted with this machine's calibration */
   double load_ms;           /* time to read and pack kept weights */
-  double image_ms, layers_ms; /* time of the last run: for its input; for everything else */
+  double image_ms, layers_ms; /* of the last run: time for its input; remaining time */
   bool input_failed;        /* the last run failed because of its input */
   struct mafat_pressure pressure;
-  struct mafat_stall last, stall; /* last: values read last; stall: increase during the last run */
+  struct mafat_stall last, stall; /* last: counters as read most recently; stall: their increase
+                                     during the last run */
   double last_ms;                 /* time when `last` was read */
   struct { /* callback of mafat_model_set_watch */
     void (*ran)(void *context, const struct mafat_step_facts *step);

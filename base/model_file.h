@@ -51,8 +51,8 @@ int mafat_model_file_open_beside(struct mafat_model_file **out, const struct maf
  * once. */
 int mafat_model_file_open_given(struct mafat_model_file **out, const struct mafat_model_file *file,
                                 const char *path, const char *input, struct mafat_diagnostic *d);
-/* Checks that the file is unchanged since *before. If that is unknown, sets it to the present
- * state. MAFAT_EIO: the file was written to or replaced. */
+/* Checks that the file is unchanged since *before. If that is unknown, sets it to the state at
+ * opening. MAFAT_EIO: the file was written to or replaced. */
 int mafat_model_file_same(const struct mafat_model_file *file, struct mafat_file_state *before,
                           struct mafat_diagnostic *d);
 /* Starts recording the ranges that are read. MAFAT_ENOMEM. */

@@ -2,15 +2,15 @@
  * with it (LD_PRELOAD, LD_LIBRARY_PATH) and in those that open it at run time (Python's ctypes).
  *
  * The dynamic linker finds the functions below first, for calls from the program and for calls
- * between files of Darknet's sources: load_network() in network.c calls the parser through the
- * same table. Calls within one file are direct, so each function has to be replaced itself.
- * Functions that are not here are Debian's.
+ * between files of Darknet's sources, such as that of load_network() (network.c) to the parser.
+ * Calls within one file are direct, so each function has to be replaced itself. Functions that are
+ * not here are Debian's.
  *
  * A program that opens the library by name searches that library alone, whatever is preloaded.
  * Therefore dlopen() is replaced, too. For Debian's library it opens the facade beside this file
- * (libdarknet.so), an empty library that depends on this one, then on Debian's. All other calls
- * are passed on as a jump, so that the C library, which searches the caller's RUNPATH, sees the
- * same caller. */
+ * (libdarknet.so), an empty library that depends on this one, then on Debian's. All other calls end
+ * in a jump to the C library's dlopen(). It searches the caller's RUNPATH, and finds the caller by
+ * the return address, which a jump does not change. */
 #include "bridge.h"
 
 #include <dlfcn.h>

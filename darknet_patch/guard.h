@@ -1,7 +1,7 @@
 /* Checks that Darknet lacks. A failed check prints one line on stderr and ends the process with
- * status 2; Darknet would crash, stay silent or report success. Compiled into the patched Darknet:
- * 0005-guards.patch inserts most calls. Keeps the label names and the least batch in static
- * variables; allocates nothing. */
+ * status 2 (guard_unwritten: 1); Darknet would crash, stay silent or report success. Compiled into
+ * the patched Darknet: 0005-guards.patch inserts most calls. Keeps the label names and the least
+ * batch in static variables; allocates nothing. */
 #ifndef MAFAT_GUARD_H
 #define MAFAT_GUARD_H
 

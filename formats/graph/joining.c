@@ -12,8 +12,8 @@
 #include <string.h>
 
 /* Returns the innermost atom of dimension `dim` in the first map in which the dimension's size
- * exceeds 1. If it exceeds 1 in none, returns an atom on channels: of size 1 if the first map has
- * one channel, else of size 0 (unknown). */
+ * exceeds 1. If its size is 1 in all maps, returns an atom on channels: of size 1 if the first map
+ * has one channel, else of size 0 (unknown). */
 static struct mafat_view_atom atom_along(const struct mafat_value *const *in, int n, int dim)
 {
   for (int i = 0; i < n; i++) {
@@ -93,8 +93,8 @@ static int join(struct mafat_graph *g, struct mafat_value *to, const struct mafa
   return MAFAT_OK;
 }
 
-/* Returns the axes of the innermost atoms; the default axes if several dimensions would be on
- * channels, as in lists of vectors. */
+/* Returns the axes of the innermost atoms. If several dimensions would be on channels, as in a list
+ * of vectors, returns the default axes. */
 static void axes_apart(const struct mafat_value *v, int *axes)
 {
   int n_on[MAFAT_N_AXES] = {0};

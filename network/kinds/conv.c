@@ -55,7 +55,7 @@ static struct mafat_matrix matrix(const struct mafat_layer *l)
 }
 
 /* Returns NULL if the layer can compute with integers, else the reason. An activation with a slope
- * is supported only with ONNX's rounding, which has separate factors for negative sums. */
+ * needs a separate factor for negative sums, which only ONNX's requantization has. */
 static const char *check_integers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];

@@ -1,7 +1,7 @@
 /* Counts the work of integer convolutions, for the predicted time. Called by predictor/kinds/.
  * Changes only the counts; allocates nothing. As in the kernels (runner/kernels/integer_conv.h), a
- * register tile (a few vectors of sums, kept in registers) sums quads, products of four channels at
- * a time, and sums are rescaled to outputs one vector at a time. */
+ * register tile (a few vectors of sums, kept in registers) adds up quads; a quad is the products of
+ * four channels, added in one step. Then sums are rescaled to outputs, one vector at a time. */
 #include "predictor/cost/counting.h"
 
 #include "predictor/plan/packing.h"
@@ -75,8 +75,8 @@ void mafat_count_integers(struct mafat_counting *c, double blocks)
   }
 }
 
-/* Returns the cost of one output: of its products, where one instruction handles a pair of window
- * rows, and of assembling columns of inputs for them. In windows that are 3 columns wide,
+/* Returns the cost of one output: computing its products, with one instruction for a pair of window
+ * rows, and assembling the columns of inputs that they read. In windows that are 3 columns wide,
  * neighboring outputs share assembled columns, but only in whole vectors of channels (`whole`). */
 static double depthwise_work(const struct mafat_layer *l, int lanes, bool whole)
 {

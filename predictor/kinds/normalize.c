@@ -5,7 +5,7 @@
 #include "predictor/schedule/scratch.h"
 
 enum {
-  /* costs in gathered floats */
+  /* costs; the unit is the cost of gathering one float */
   PASSES = 3,         /* for each value: it is gathered, summed and scattered */
   EXPONENTIAL = 3,    /* for each value's exponential, if the layer needs it */
   PIXEL = 8           /* fixed cost of each pixel */

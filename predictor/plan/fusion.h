@@ -8,12 +8,13 @@
  *   - a depthwise convolution whose only reader is a 1x1 convolution: computed a few rows at
  *     a time into scratch;
  *   - a convolution (and the depthwise inside it) whose only reader is a shortcut that adds one
- *     map of at least its size: the map is added just before the values are stored;
+ *     map at least as large as its output: the map is added just before the values are stored;
  *   - a table of floats that only one layer reads: that layer reads the table's kept weights
  *     directly, also from another group.
  *
  * Except for the table, all layers of a fusion must be in one group. Nothing is computed twice and
- * no bit of an output changes. So specs only mention how depthwise layers are fused (spec.h). The
+ * no bit of an output changes. So fusion needs no words in a spec, except for
+ * depthwise layers (spec.h). The
  * step belongs to the outermost layer. Use the functions below for its input spans, plan.h for its
  * sources, and mafat_fusion_inside to walk over its layers. */
 #ifndef MAFAT_PREDICTOR_PLAN_FUSION_H

@@ -1,7 +1,7 @@
 /* Scratch of the parts into which a plan may split layers (plan/partition.h): its size, and which
- * parts use the same buffer. Consecutive parts that use one buffer, one after the other, are a run.
- * The buffer exists only during the run. Called by parts_order.c and predictor/layout. Allocates
- * from the plan's heap. */
+ * parts use the same buffer. Consecutive parts that use the same buffer are a run. The buffer
+ * exists only during the run. Called by parts_order.c and predictor/layout. Allocates from the
+ * plan's heap. */
 #ifndef MAFAT_PREDICTOR_PARTS_SCRATCH_H
 #define MAFAT_PREDICTOR_PARTS_SCRATCH_H
 

@@ -30,10 +30,10 @@ static void need_reads(const struct mafat_schedule *s, int group, int l, struct 
   }
 }
 
-/* Returns the box of layer l's output that is computed for tile (ty, tx). It begins with `wanted`,
- * the box that later layers of this tile read. If the map is used outside the group, the tile's
- * share of the map is added. The result is rounded out to whole Winograd tiles. It is the whole map
- * if the layer cannot be tiled. */
+/* Returns the box of layer l's output that is computed for tile (ty, tx). It contains `wanted`, the
+ * box that later layers of this tile read, and, if the map is used outside the group, the tile's
+ * share of the map. It is rounded out to whole Winograd tiles. It is the whole map if the layer
+ * cannot be tiled. */
 static struct mafat_box tile_box(const struct mafat_schedule *s, const struct mafat_group *g, int l,
                                  int ty, int tx, struct mafat_box wanted)
 {

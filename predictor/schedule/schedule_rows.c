@@ -15,9 +15,9 @@
 #include "predictor/plan/winograd.h"
 
 enum {
-  /* A step has at least this many pixels, times the minimum rows of a step that the plan gives the
-   * group (4 in "rows4"). A step has fixed costs: calls, row pointers, and Winograd's transform of
-   * weights. So steps of narrow maps have more rows. */
+  /* Least pixels of a step, for each of the least rows that the plan gives the group: "rows4" has
+   * steps of at least 4 * STEP_PIXELS pixels. A step has fixed costs: calls, row pointers, and
+   * Winograd's transform of weights. So steps of narrow maps have more rows. */
   STEP_PIXELS = 48,
   STREAMED_STEP_PIXELS = 144, /* so that a step takes no less time than reading its weights again */
   WINOGRAD_STEP_PIXELS = 192,
@@ -142,7 +142,7 @@ static struct mafat_span next_rows(const struct mafat_schedule *s, int l)
   int innermost = mafat_plan_reader(s->plan, l), begin = state_of(s)->done[l];
   bool winograd = mafat_plan_winograd(s->plan, l) != NULL;
   int width = s->network->layers[innermost].out.w;
-  /* rows_parts.c walks before the placement of weights is known */
+  /* placement is NULL while rows_parts.c lists the steps: weights are placed later */
   bool streamed = s->plan->placement && s->plan->placement[innermost] == MAFAT_STREAMED;
   long long pixels = winograd   ? WINOGRAD_STEP_PIXELS
                      : streamed ? STREAMED_STEP_PIXELS
@@ -201,7 +201,7 @@ static bool is_less_done(const struct mafat_schedule *s, int a, int b)
 /* Pushes an unfinished output of the group on the stack; false if all outputs are done. In formats
  * with any_order, it is the output of which the smallest fraction is done. If outputs were finished
  * one after the other, a tensor that several of them read would have to be kept as a whole. In
- * Darknet's networks, which have few outputs, it is the first unfinished one. */
+ * Darknet's networks, which have few outputs, the first unfinished output is pushed. */
 static bool begin_waiting(struct mafat_schedule *s)
 {
   struct rows_state *r = state_of(s);
@@ -227,9 +227,9 @@ static struct mafat_step compute_rows(struct mafat_schedule *s, int l, struct ma
                              (struct mafat_box){{keep, rows.end}, x});
 }
 
-/* Finds the first source of layer l that still lacks rows which a step that computes `rows` would
- * read. Returns the layer or input that makes the source, and sets *end to the end of the rows that
- * it must have made. NONE: the step can run. */
+/* Finds the first source of layer l that is not ready for a step that computes `rows`: some rows
+ * that the step reads are missing. Returns the layer or input that makes the source, and sets *end
+ * to the end of the rows that it must have made. NONE: the step can run. */
 static int lacking(const struct mafat_schedule *s, int l, struct mafat_span rows, int *end)
 {
   int operand = -1;

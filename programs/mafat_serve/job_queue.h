@@ -33,7 +33,7 @@ struct mafat_job {
   size_t body_bytes;
   size_t most_bytes; /* largest size of the response */
   struct mafat_job_frame frame;
-  bool form;         /* the body's type is that of a form: it may have lost bytes */
+  bool form;         /* the body was sent with a form's content type: it may have lost bytes */
   float thresh, nms;
   size_t memory_bytes; /* plan or map: memory budget; 0: that of the running plan */
   double cost;         /* estimated pixels to decode; picture_cost.h */

@@ -111,7 +111,7 @@ static double usual_ms(const struct mafat_model *model)
 static struct mafat_model_options model_options(struct mafat_session *s)
 {
   struct mafat_model_options m = mafat_session_model_options(s);
-  m.runs = 1e6; /* requests until it ends */
+  m.runs = 1e6; /* assumed number of requests before the server ends */
   return m;
 }
 

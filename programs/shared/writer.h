@@ -33,7 +33,7 @@ int mafat_writer_flush(struct mafat_writer *w, struct mafat_diagnostic *d);
 
 enum { MAFAT_NUMBER_ROOM = 352 }; /* %.1f of DBL_MAX has 311 characters */
 
-/* Format a number into `capacity` and return it; "-" for NaN and infinity. */
+/* Format a number into the array `capacity` and return the array; "-" for NaN and infinity. */
 const char *mafat_format_fixed(char capacity[MAFAT_NUMBER_ROOM], double value, int decimals);
 const char *mafat_format_integer(char capacity[MAFAT_NUMBER_ROOM], int64_t value);
 

@@ -16,7 +16,8 @@ enum mafat_code_part {
 /* True if the program was linked with parts; else all ranges are empty. */
 bool mafat_code_is_placed(void);
 struct mafat_process_part mafat_code_part(enum mafat_code_part part);
-/* Returns the range from the end of a part, which is not the last, to the beginning of the next. */
+/* Returns the range from the end of a part to the beginning of the next. The part must not be the
+ * last. */
 struct mafat_process_part mafat_code_gap_after(enum mafat_code_part part);
 /* Returns the beginning of the program: ELF headers, and the jump table of C library functions that
  * are chosen at program start. */

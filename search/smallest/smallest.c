@@ -45,9 +45,9 @@ static int take_fused(struct mafat_front **front, const struct mafat_search_requ
 /* Stages of the search "motes". Each stage starts again, with more effort. The next stage runs only
  * if the arena that a stage found has at most worth_percent of the bytes of the arena that "best"
  * found. The first stage takes some hundredths of a second and is enough for small networks; the
- * last one takes a minute for networks with hundreds of layers. It is worthwhile to go on if the
- * arena is a little larger than that of "best": for MCUNetV2, motes ended with 249 KiB, and "best"
- * had 253 KiB. */
+ * last one takes a minute for networks with hundreds of layers. A later stage may still find a
+ * smaller arena if that of a stage is a little larger than that of "best": for MCUNetV2 the last
+ * stage found 249 KiB, and "best" 253 KiB. */
 static const struct {
   long long evaluations; /* limit of effort, in layers (common/effort.h); 0: the default */
   int worth_percent;

@@ -1,4 +1,5 @@
-/* Writes a random graph as an ONNX file. Called by random_graphs.c. The caller frees the file. */
+/* Writes a random graph as an ONNX file in memory, which the caller frees. Called by
+ * random_graphs.c. */
 #include "tests/differential/graph.h"
 
 #include "tests/support/onnx_writer.h"
@@ -246,8 +247,8 @@ static void put_convolution(struct author *a, int node)
   put_window(a, node, o->kind == GRAPH_TRANSPOSED ? "ConvTranspose" : "Conv", "t w b", group);
 }
 
-/* Axis of dimension 1 + i of a map in the file. A file's dimensions are batch, channels, rows,
- * columns. */
+/* axis_of[i]: the graph's axis for dimension 1 + i of a map in the file. A file's dimensions are
+ * batch, channels, rows, columns. */
 static const int axis_of[GRAPH_AXES] = {GRAPH_CHANNELS, GRAPH_ROWS, GRAPH_COLUMNS};
 
 static int dimension(int axis)
@@ -377,7 +378,7 @@ static void put_best(struct author *a, int node)
   test_onnx_add(&a->graph, "TopK", from, to, axis);
 }
 
-/* Writes a cast of the indices that TopK found to floats. */
+/* Writes a Cast to floats of the indices that TopK found. */
 static void put_places(struct author *a, int node)
 {
   char from[16], to[16];

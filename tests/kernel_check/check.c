@@ -291,7 +291,7 @@ static void judge_output(const struct check_call *c, const struct mafat_kernels 
          tolerance = exact.tolerance;
   bool bits = memcmp(&found, &wanted, sizeof found) == 0;
   if (flushes_denormals(k) && fabsf(found) < FLT_MIN && fabsf(wanted) < FLT_MIN) {
-    bits = true; /* a tiny activation value, which a pooling's comparison treats as zero */
+    bits = true; /* pooling compares denormals as zeros, so it may keep another one */
     tolerance += FLT_MIN;
   }
   if (c->denormals && flushes_denormals(k)) {

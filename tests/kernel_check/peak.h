@@ -1,5 +1,5 @@
 /* Loops of independent multiply-adds, which reach a core's peak on each instruction set. Each is
- * compiled with its level's flags. Included by bench.c and peak_body.h. */
+ * compiled with its level's flags. Included by bench.c, peak_body.h and peak_neon.c. */
 #ifndef MAFAT_TESTS_KERNEL_CHECK_PEAK_H
 #define MAFAT_TESTS_KERNEL_CHECK_PEAK_H
 

@@ -1,6 +1,6 @@
-/* Tests one layer of a kind that no cfg has: its outputs must match its definition. It is the
- * last layer of a small network made by hand. Its operands are slices and bands of rows of the
- * picture, of two regions cropped from the picture, and of these after relu. Included by the
+/* Tests one layer of a kind that no cfg has: its outputs must match its definition. It is the last
+ * layer of a small network read from a cfg text. Its operands are slices and bands of rows of five
+ * maps: the picture, two regions cropped from it, and each region after relu. Included by the
  * suites in tests/unit/kinds. */
 #ifndef MAFAT_TESTS_SUPPORT_PROBLEM_H
 #define MAFAT_TESTS_SUPPORT_PROBLEM_H

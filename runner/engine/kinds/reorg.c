@@ -35,8 +35,9 @@ static void cursor_advance(struct element_cursor *at, int n)
   at->c++;
 }
 
-/* Copies every s-th element from cursor `in` on to consecutive elements from cursor `out` on. Ends
- * after n elements or at the end of either cursor's row. Returns the number of elements copied. */
+/* Reads every s-th element, starting at cursor `in`, and writes them one after the other, starting
+ * at cursor `out`. Ends after n elements or at the end of either cursor's row. Returns the number
+ * of elements copied. */
 static int reorg_run(const struct mafat_tensors *t, int layer, const struct element_cursor *in,
                      int s, const struct element_cursor *out, int n)
 {
@@ -50,8 +51,9 @@ static int reorg_run(const struct mafat_tensors *t, int layer, const struct elem
   return n;
 }
 
-/* Computes the usual direction (neither `reverse` nor `extra`) for channel k of the shape that
- * run_reorg describes, row by row. Elements of an output row are l->factor apart in the input. */
+/* Computes the usual direction (neither `reverse` nor `extra`) for channel k of the order that
+ * run_reorg's comment describes, row by row. Elements of an output row are l->factor apart in the
+ * input. */
 static void reorg_forward(const struct mafat_worker *w, const struct mafat_step *step, int k)
 {
   const struct mafat_tensors *t = w->tensors;

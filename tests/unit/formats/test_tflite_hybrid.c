@@ -1,6 +1,6 @@
 /* Covers formats/tflite/model.c, runner/weights/narrow.c: .tflite models that compute with floats
- * but have constants of int8 or float16 give the same outputs as with the floats that these
- * constants stand for. Writes models to temporary files in /tmp. */
+ * but store constants as int8 or float16 give the same outputs as models that store the same values
+ * as floats. Writes models to temporary files in /tmp. */
 #include "base/half.h"
 #include "formats/tflite/import.h"
 #include "formats/tflite/model.h"
