@@ -2,8 +2,8 @@
  * and so on. Called by runner/image/jpeg_baseline.c. Reads the file; allocates the memory for a row
  * and the scans' buffers.
  *
- * Where libjpeg warns of damaged data, this decoder fails. It accepts all other data, and gets the
- * same coefficients as libjpeg. */
+ * Fails on damaged data of which libjpeg only warns. Accepts all other data, and gets the same
+ * coefficients as libjpeg. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -522,7 +522,7 @@ static bool kernel_populates(void)
 }
 
 /* The pages of an arena up to 16 MiB become resident all at once, also after they were given back.
- * Those of a larger arena become resident when they are touched. Huge pages change neither. */
+ * The pages of a larger arena become resident when they are touched. Huge pages change neither. */
 START_TEST(test_pages_come_in_one_go_where_they_are_few)
 {
   static const struct {
