@@ -59,7 +59,8 @@ class Row:
     """A program with a setting, and its least times."""
 
     def __init__(self, program, setting, command, files, environment=None):
-        self.program, self.setting, self.command, self.files, self.environment = program, setting, command, files, environment
+        self.program, self.setting, self.command, self.files, self.environment = \
+            program, setting, command, files, environment
         self.cached, self.cold, self.warm, self.read = [], [], [], []
 
 
@@ -72,7 +73,8 @@ class Bench:
         self.mafat = programs.Mafat(options.build)
         self.timer = os.path.join(options.build, "peers", "first_byte")
         os.makedirs(os.path.dirname(self.timer), exist_ok=True)
-        compile_program(["gcc", "-std=c11", "-O2", "-o", self.timer, os.path.join(HERE, "first_byte.c")], "", [os.path.join(HERE, "first_byte.c")])
+        compile_program(["gcc", "-std=c11", "-O2", "-o", self.timer, os.path.join(HERE, "first_byte.c")], "",
+                        [os.path.join(HERE, "first_byte.c")])
         self.peers = []
         kinds = [(programs.TFLite,), (programs.OnnxRuntime,)]
         kinds += [(programs.Ncnn, tree) for tree in os.environ.get("MAFAT_NCNN", "").split(":") if tree]
@@ -104,7 +106,8 @@ class Bench:
             if hasattr(peer, "prepare"):
                 peer.prepare(files, self.folder)
             for setting, options in peer.settings.items():
-                rows.append(Row(peer.name, setting, lambda repeat, peer=peer, options=options: peer.command(files, picture, repeat, options),
+                rows.append(Row(peer.name, setting,
+                                lambda repeat, peer=peer, options=options: peer.command(files, picture, repeat, options),
                                 peer.files(files, picture), peer.environment))
         return rows
 
@@ -142,7 +145,8 @@ class Bench:
                 for row in rows:
                     self.measure(row)
             for row in rows:
-                yield {"network": workload.name, "program": row.program, "setting": row.setting, "cached_ms": "%.2f" % min(row.cached),
+                yield {"network": workload.name, "program": row.program, "setting": row.setting,
+                       "cached_ms": "%.2f" % min(row.cached),
                        "cold_ms": "%.2f" % min(row.cold), "warm_ms": "%.2f" % min(row.warm),
                        "model_bytes": sum(map(os.path.getsize, row.files)), "read_ms": "%.2f" % min(row.read)}
 
@@ -175,12 +179,14 @@ def page(rows, machine, note):
             "runs in one process. *Cold* is the same with model and input dropped from the page cache; *disk* is what reading the model "
             "alone takes, directly and in order. All programs read the same input; onnxruntime runs in node." % machine + (" " + note if note else ""), ""]
     for network in dict.fromkeys(row["network"] for row in rows):
-        text += ["## " + network, "", "| program | setting | first answer, ms | a run, ms | beyond a run, ms | cold, ms | cold beyond a run, ms | disk, ms |",
+        text += ["## " + network, "", "| program | setting | first answer, ms | a run, ms | beyond a run, ms | cold, ms | "
+                 "cold beyond a run, ms | disk, ms |",
                  "|" + "---|" * 8]
         for row in rows:
             if row["network"] == network:
                 text.append("| %s | %s | %s | %s | %.1f | %s | %.1f | %s |" % (
-                    row["program"], row["setting"], row["cached_ms"], row["warm_ms"], excess(row, "cached_ms"), row["cold_ms"],
+                    row["program"], row["setting"], row["cached_ms"], row["warm_ms"], excess(row, "cached_ms"),
+                    row["cold_ms"],
                     excess(row, "cold_ms"), row["read_ms"]))
         text.append("")
     return wrapped("\n".join(text))
@@ -194,7 +200,8 @@ def main():
     parser.add_argument("--note", default="", help="a sentence about the machine, for the page")
     parser.add_argument("--build", default=os.environ.get("BUILD", os.path.join(ROOT, "build")), metavar="FOLDER")
     parser.add_argument("--print", action="store_true", help="print the page; write nothing")
-    parser.add_argument("networks", nargs="*", metavar="NETWORK", help="only these: " + "; ".join(w.name for w in NETWORKS))
+    parser.add_argument("networks", nargs="*", metavar="NETWORK",
+                        help="only these: " + "; ".join(w.name for w in NETWORKS))
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
     if not options.report:

@@ -65,7 +65,8 @@ class Sized(Structure):
 def open_library() -> ctypes.CDLL:
     """The library named by MAFAT_LIBRARY, else the system's. CDLL releases the interpreter lock during calls."""
     name = os.environ.get("MAFAT_LIBRARY")
-    where = "the library that MAFAT_LIBRARY names" if name else f"{SONAME}: install the package libmafat0, or set MAFAT_LIBRARY to the library's path"
+    where = ("the library that MAFAT_LIBRARY names" if name else
+             f"{SONAME}: install the package libmafat0, or set MAFAT_LIBRARY to the library's path")
     try:
         loaded = ctypes.CDLL(name or SONAME)
     except OSError as error:
